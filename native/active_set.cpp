@@ -1,0 +1,203 @@
+#include "active_set.hpp"
+
+#include <algorithm>
+
+#include "dense_loops.hpp"
+
+namespace kedge {
+
+namespace {
+
+// With sum(x) = 1 an entry this small is rounding noise of the solve; keeping it would hide an exact zero.
+constexpr double kNoise = 1e-15;
+
+}  // namespace
+
+ActiveSet::ActiveSet(const double* matrix, std::size_t width, bool sum_to_one, EntryRule rule)
+    : matrix_(matrix),
+      width_(width),
+      sum_to_one_(sum_to_one),
+      rule_(rule),
+      factor_(matrix, width, sum_to_one),
+      values_(width),
+      candidate_(width),
+      gradient_(width),
+      keep_(width),
+      refused_(width, 0) {
+    violated_.reserve(width);
+}
+
+bool ActiveSet::minimise(const double* linear, std::span<const std::int32_t> start, double tolerance) {
+    linear_ = linear;
+    factor_.begin_row(linear);
+    seed(start);
+    settle();
+    // Ordering the support can shift values by rounding and so uncover a violation, hence a second look.
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        if (!grow(tolerance)) return false;
+        if (factor_.in_order()) return true;
+        factor_.put_in_order();
+        settle();
+        price();
+    }
+    return true;
+}
+
+void ActiveSet::seed(std::span<const std::int32_t> start) {
+    if (any_refused_) {
+        std::fill(refused_.begin(), refused_.end(), std::uint8_t{0});
+        any_refused_ = false;
+    }
+    for (const std::int32_t index : start) factor_.append(index);
+    if (!sum_to_one_ || factor_.size() > 0) return;
+    std::size_t best = 0;
+    double lowest = 0.5 * matrix_[0] + linear_[0];
+    for (std::size_t j = 1; j < width_; ++j) {
+        const double value = 0.5 * matrix_[j * width_ + j] + linear_[j];
+        if (value < lowest) {
+            lowest = value;
+            best = j;
+        }
+    }
+    factor_.append(static_cast<std::int32_t>(best));
+}
+
+// Shrinks the support until the minimiser on it is positive throughout. Ends, because each round removes entries
+// and a single entry has value 1 (or the support is empty, where no sum is asked for).
+void ActiveSet::settle() {
+    const double floor = sum_to_one_ ? kNoise : 0.0;
+    for (;;) {
+        const std::size_t count = factor_.size();
+        multiplier_ = factor_.solve(values_.data());
+        bool positive = true;
+        for (std::size_t i = 0; i < count; ++i) {
+            keep_[i] = values_[i] > floor;
+            positive = positive && keep_[i];
+        }
+        if (positive) return;
+        factor_.retain({keep_.data(), count});
+    }
+}
+
+void ActiveSet::price() {
+    loops.combine_rows(matrix_, width_, factor_.support().data(), factor_.size(), values_.data(), linear_, gradient_.data());
+}
+
+// Lawson-Hanson rounds with several entries at a time. Every accepted step lowers the objective, so no support
+// returns; entries that a step refuses are set aside until the next accepted step.
+bool ActiveSet::grow(double tolerance) {
+    const std::size_t max_rounds = 100 + 10 * width_;
+    bool one_at_a_time = false;
+    price();
+    for (std::size_t round = 0; round < max_rounds; ++round) {
+        const std::size_t before = factor_.size();
+        if (enter_violated(tolerance, one_at_a_time) == 0) return true;
+        if (factor_.size() == before) continue;
+        if (absorb(before)) {
+            one_at_a_time = false;
+            if (any_refused_) std::fill(refused_.begin(), refused_.end(), std::uint8_t{0});
+            any_refused_ = false;
+            price();
+        } else {
+            if (one_at_a_time) {
+                refused_[static_cast<std::size_t>(violated_.front())] = 1;
+                any_refused_ = true;
+            }
+            one_at_a_time = true;
+        }
+    }
+    return false;
+}
+
+// Appends the most violated entries and returns how many there were to choose from.
+std::size_t ActiveSet::enter_violated(double tolerance, bool one_at_a_time) {
+    violated_.clear();
+    const double bound = multiplier_ - tolerance;
+    for (std::size_t j = 0; j < width_; ++j) {
+        if (gradient_[j] < bound && !refused_[j] && !factor_.contains(static_cast<std::int32_t>(j))) {
+            violated_.push_back(static_cast<std::int32_t>(j));
+        }
+    }
+    const std::size_t found = violated_.size();
+    std::size_t wanted = rule_.all ? found : std::max(rule_.at_least, factor_.size());
+    if (one_at_a_time) wanted = 1;
+    if (wanted < found) {
+        const auto worse = [this](std::int32_t a, std::int32_t b) {
+            const double left = gradient_[static_cast<std::size_t>(a)], right = gradient_[static_cast<std::size_t>(b)];
+            return left < right || (left == right && a < b);
+        };
+        std::nth_element(violated_.begin(), violated_.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
+                         violated_.end(), worse);
+        violated_.resize(wanted);
+        std::sort(violated_.begin(), violated_.end());
+    }
+    for (const std::int32_t index : violated_) {
+        if (!factor_.append(index)) {
+            refused_[static_cast<std::size_t>(index)] = 1;
+            any_refused_ = true;
+        }
+    }
+    return found;
+}
+
+// Moves to the minimiser on the enlarged support. False: every newcomer was refused and nothing has changed.
+bool ActiveSet::absorb(std::size_t first_new) {
+    if (!drop_unwanted_newcomers(first_new)) return false;
+    std::fill(values_.begin() + static_cast<std::ptrdiff_t>(first_new),
+              values_.begin() + static_cast<std::ptrdiff_t>(factor_.size()), 0.0);
+    for (;;) {
+        const std::size_t count = factor_.size();
+        const bool positive = std::all_of(candidate_.begin(), candidate_.begin() + static_cast<std::ptrdiff_t>(count),
+                                          [](double value) { return value > 0.0; });
+        if (positive) break;
+        step_to_boundary();
+        multiplier_ = factor_.solve(candidate_.data());
+    }
+    std::swap(values_, candidate_);
+    return true;
+}
+
+// A newcomer starts at zero, so one that the solution wants negative would block the step at length zero.
+bool ActiveSet::drop_unwanted_newcomers(std::size_t first_new) {
+    const double multiplier_before = multiplier_;
+    for (;;) {
+        const std::size_t count = factor_.size();
+        if (count == first_new) {
+            multiplier_ = multiplier_before;
+            return false;
+        }
+        multiplier_ = factor_.solve(candidate_.data());
+        bool all_wanted = true;
+        for (std::size_t i = 0; i < count; ++i) {
+            keep_[i] = i < first_new || candidate_[i] > 0.0;
+            all_wanted = all_wanted && keep_[i];
+        }
+        if (all_wanted) return true;
+        factor_.retain({keep_.data(), count});
+    }
+}
+
+// Goes from values_ towards candidate_ as far as all entries stay nonnegative and drops the entries that reach zero.
+void ActiveSet::step_to_boundary() {
+    const std::size_t count = factor_.size();
+    double length = 1.0;
+    std::size_t blocking = count;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (candidate_[i] > 0.0) continue;
+        const double reach = values_[i] > 0.0 ? values_[i] / (values_[i] - candidate_[i]) : 0.0;
+        if (blocking == count || reach < length) {
+            length = reach;
+            blocking = i;
+        }
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double moved = values_[i] + length * (candidate_[i] - values_[i]);
+        // The blocking entry leaves whatever rounding made of it, so every step shortens the support.
+        keep_[i] = i != blocking && (candidate_[i] > 0.0 || moved > 0.0);
+        if (keep_[i]) values_[kept++] = moved;
+    }
+    factor_.retain({keep_.data(), count});
+}
+
+}  // namespace kedge

@@ -1,0 +1,55 @@
+// Active-set minimisation of 1/2 x'Mx + q'x over x >= 0, with or without sum(x) = 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "support_factor.hpp"
+
+namespace kedge {
+
+// How many violated entries enter the support at once.
+struct EntryRule {
+    std::size_t at_least;   // even when the support is smaller
+    bool all;               // no bound: every violated entry enters
+};
+
+class ActiveSet {
+   public:
+    ActiveSet(const double* matrix, std::size_t width, bool sum_to_one, EntryRule rule);
+
+    // Minimises from the given support. `tolerance` is absolute, on the gradient. False: the bound on rounds was hit.
+    bool minimise(const double* linear, std::span<const std::int32_t> start, double tolerance);
+
+    // Results of the last call, valid until the next. values() matches support(); gradient() has every entry.
+    std::span<const std::int32_t> support() const { return factor_.support(); }
+    const double* values() const { return values_.data(); }
+    const double* gradient() const { return gradient_.data(); }
+    double multiplier() const { return multiplier_; }
+
+   private:
+    void seed(std::span<const std::int32_t> start);
+    void settle();
+    bool grow(double tolerance);
+    void price();
+    std::size_t enter_violated(double tolerance, bool one_at_a_time);
+    bool absorb(std::size_t first_new);
+    bool drop_unwanted_newcomers(std::size_t first_new);
+    void step_to_boundary();
+
+    const double* matrix_;
+    std::size_t width_;
+    bool sum_to_one_;
+    EntryRule rule_;
+    const double* linear_ = nullptr;
+    SupportFactor factor_;
+    double multiplier_ = 0.0;
+    std::vector<double> values_, candidate_, gradient_;
+    std::vector<std::uint8_t> keep_, refused_;
+    std::vector<std::int32_t> violated_;
+    bool any_refused_ = false;
+};
+
+}  // namespace kedge

@@ -1,0 +1,137 @@
+// The only file that knows Python: arrays in, arrays out, the interpreter lock released in between.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <memory>
+#include <optional>
+
+#include "dense_loops.hpp"
+#include "simplex_row_solver.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Rows = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Flat = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Hands a vector to NumPy without copying it; the array owns it from then on.
+template <class T>
+nb::ndarray<nb::numpy, T> as_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+    auto owned = std::make_unique<std::vector<T>>(std::move(values));
+    T* data = owned->data();
+    nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T>(data, shape, owner);
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> new_array(std::initializer_list<std::size_t> shape) {
+    std::size_t size = 1;
+    for (const std::size_t extent : shape) size *= extent;
+    std::unique_ptr<T[]> owned(new T[size]);
+    T* data = owned.get();
+    nb::capsule owner(owned.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T>(data, shape, owner);
+}
+
+template <class T>
+kedge::RowMatrix<T> row_matrix(const Rows<T>& array) {
+    return {array.data(), static_cast<std::ptrdiff_t>(array.stride(0)), static_cast<std::ptrdiff_t>(array.stride(1))};
+}
+
+bool signal_arrived() {
+    const nb::gil_scoped_acquire lock;
+    return PyErr_CheckSignals() != 0;
+}
+
+struct Options {
+    double tolerance;
+    std::size_t threads;
+    bool sparse, sums;
+};
+
+template <class T>
+nb::dict run(const kedge::QuadraticForm& form, const Rows<T>& linear, const kedge::StartRows<T>& start,
+             const Options& options) {
+    const std::size_t rows = linear.shape(0), width = form.width;
+    nb::dict out;
+    kedge::Solution<T> solution;
+    auto status = new_array<std::int8_t>({rows});
+    solution.status = status.data();
+    if (!options.sparse) {
+        auto dense = new_array<T>({rows, width});
+        solution.dense = dense.data();
+        out["dense"] = nb::cast(dense);
+    }
+    const kedge::Request request{options.tolerance, options.threads, options.sums, signal_arrived};
+    {
+        const nb::gil_scoped_release unlocked;
+        kedge::solve_rows<T>(form, row_matrix<T>(linear), rows, start, request, solution);
+    }
+    if (solution.was_interrupted) throw nb::python_error();
+    out["status"] = nb::cast(status);
+    if (options.sparse) {
+        const std::size_t entries = solution.sparse.values.size();
+        out["indptr"] = nb::cast(as_array(std::move(solution.sparse.row_starts), {rows + 1}));
+        out["indices"] = nb::cast(as_array(std::move(solution.sparse.columns), {entries}));
+        out["data"] = nb::cast(as_array(std::move(solution.sparse.values), {entries}));
+    }
+    if (options.sums) {
+        out["gram"] = nb::cast(as_array(std::move(solution.sums.gram), {width, width}));
+        out["column_sums"] = nb::cast(as_array(std::move(solution.sums.column_sums), {width}));
+        out["linear_part"] = solution.sums.linear;
+        out["quadratic_part"] = solution.sums.quadratic;
+    }
+    return out;
+}
+
+template <class T>
+void define(nb::module_& module) {
+    module.def(
+        "solve_rows",
+        [](const Matrix& hessian, const std::optional<Matrix>& projected_inverse, const std::optional<Vector>& centre,
+           const Rows<T>& linear, const std::optional<Rows<T>>& start, const Options& options) {
+            const kedge::QuadraticForm form{hessian.data(), hessian.shape(0),
+                                            projected_inverse ? projected_inverse->data() : nullptr,
+                                            centre ? centre->data() : nullptr};
+            kedge::StartRows<T> begin;
+            if (start) begin.dense = row_matrix<T>(*start);
+            return run<T>(form, linear, begin, options);
+        },
+        "hessian"_a.noconvert(), "projected_inverse"_a.noconvert().none(), "centre"_a.noconvert().none(),
+        "linear"_a.noconvert(), "start"_a.noconvert().none(), "options"_a);
+    module.def(
+        "solve_rows_from_csr",
+        [](const Matrix& hessian, const std::optional<Matrix>& projected_inverse, const std::optional<Vector>& centre,
+           const Rows<T>& linear, const Flat<std::int64_t>& row_starts, const Flat<std::int32_t>& columns,
+           const Flat<T>& values, const Options& options) {
+            const kedge::QuadraticForm form{hessian.data(), hessian.shape(0),
+                                            projected_inverse ? projected_inverse->data() : nullptr,
+                                            centre ? centre->data() : nullptr};
+            kedge::StartRows<T> begin;
+            begin.row_starts = row_starts.data();
+            begin.columns = columns.data();
+            begin.values = values.data();
+            return run<T>(form, linear, begin, options);
+        },
+        "hessian"_a.noconvert(), "projected_inverse"_a.noconvert().none(), "centre"_a.noconvert().none(),
+        "linear"_a.noconvert(), "row_starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(),
+        "options"_a);
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+    module.doc() = "Compiled row solver. Arguments are not checked here; call it through kedge.kernels.";
+    nb::class_<Options>(module, "Options")
+        .def(nb::init<double, std::size_t, bool, bool>(), "tolerance"_a, "threads"_a, "sparse"_a, "sums"_a);
+    module.def("instruction_set", [] { return kedge::instruction_set(); });
+    define<double>(module);
+    define<float>(module);
+}

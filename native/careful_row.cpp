@@ -1,0 +1,163 @@
+#include "careful_row.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kedge {
+
+namespace {
+
+using Real = long double;
+
+class CarefulSolver {
+   public:
+    CarefulSolver(const double* hessian, std::size_t width, const double* linear)
+        : hessian_(hessian), width_(width), linear_(linear), weights_(width, 0.0L), refused_(width, 0) {}
+
+    CarefulRow run() {
+        begin_at_best_vertex();
+        for (std::size_t round = 0; round < 100 + 20 * width_; ++round) {
+            const std::size_t entry = most_violated();
+            if (entry == width_) break;
+            if (admit(entry)) {
+                std::fill(refused_.begin(), refused_.end(), 0);
+            } else {
+                refused_[entry] = 1;
+            }
+        }
+        return rounded();
+    }
+
+   private:
+    Real entry(std::size_t i, std::size_t j) const { return hessian_[i * width_ + j]; }
+
+    void begin_at_best_vertex() {
+        std::size_t best = 0;
+        for (std::size_t j = 1; j < width_; ++j) {
+            if (entry(j, j) / 2 + linear_[j] < entry(best, best) / 2 + linear_[best]) best = j;
+        }
+        support_.assign(1, best);
+        weights_[best] = 1;
+    }
+
+    std::size_t most_violated() const {
+        Real level = 0, largest = 0;
+        std::vector<Real> gradient(width_);
+        for (std::size_t j = 0; j < width_; ++j) {
+            gradient[j] = linear_[j];
+            for (const std::size_t i : support_) gradient[j] += entry(i, j) * weights_[i];
+            level += weights_[j] * gradient[j];
+            largest = std::max(largest, entry(j, j));
+        }
+        std::size_t worst = width_;
+        Real bound = level - 64 * std::numeric_limits<Real>::epsilon() * (largest + std::abs(level));
+        for (std::size_t j = 0; j < width_; ++j) {
+            if (weights_[j] == 0 && !refused_[j] && gradient[j] < bound) {
+                bound = gradient[j];
+                worst = j;
+            }
+        }
+        return worst;
+    }
+
+    // One entry joins; the support then shrinks along the way to its minimiser. False: the entry gained nothing.
+    bool admit(std::size_t newcomer) {
+        support_.push_back(newcomer);
+        bool moved = false;
+        for (;;) {
+            const std::vector<Real> target = minimiser();
+            const bool unwanted = target.empty() || (!moved && target.back() <= 0);
+            if (unwanted) {
+                support_.pop_back();
+                return false;
+            }
+            std::size_t blocking = support_.size();
+            Real length = 1;
+            for (std::size_t i = 0; i < support_.size(); ++i) {
+                if (target[i] > 0) continue;
+                const Real now = weights_[support_[i]];
+                const Real reach = now > 0 ? now / (now - target[i]) : 0;
+                if (blocking == support_.size() || reach < length) {
+                    length = reach;
+                    blocking = i;
+                }
+            }
+            const bool arrived = blocking == support_.size();
+            move_towards(target, length, blocking);
+            moved = true;
+            if (arrived) return true;
+        }
+    }
+
+    // The blocking entry leaves whatever rounding made of it, so every step but the last shortens the support.
+    void move_towards(const std::vector<Real>& target, Real length, std::size_t blocking) {
+        std::vector<std::size_t> kept;
+        for (std::size_t i = 0; i < support_.size(); ++i) {
+            Real& weight = weights_[support_[i]];
+            weight += length * (target[i] - weight);
+            if (i == blocking || !(weight > 0)) weight = 0;
+            if (weight > 0) kept.push_back(support_[i]);
+        }
+        support_ = kept;
+    }
+
+    // Minimiser on the support subject to the sum, by a fresh Cholesky factor; empty if a pivot is not positive.
+    std::vector<Real> minimiser() const {
+        const std::size_t count = support_.size();
+        std::vector<Real> factor(count * count), ones(count), linear(count), result(count);
+        Real ones_ones = 0, ones_linear = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            ones[i] = 1;
+            linear[i] = linear_[support_[i]];
+            for (std::size_t j = 0; j <= i; ++j) {
+                Real value = entry(support_[i], support_[j]);
+                for (std::size_t k = 0; k < j; ++k) value -= factor[i * count + k] * factor[j * count + k];
+                if (i == j && !(value > 0)) return {};
+                factor[i * count + j] = i == j ? std::sqrt(value) : value / factor[j * count + j];
+            }
+            for (std::size_t k = 0; k < i; ++k) {
+                ones[i] -= factor[i * count + k] * ones[k];
+                linear[i] -= factor[i * count + k] * linear[k];
+            }
+            ones[i] /= factor[i * count + i];
+            linear[i] /= factor[i * count + i];
+            ones_ones += ones[i] * ones[i];
+            ones_linear += ones[i] * linear[i];
+        }
+        const Real multiplier = (1 + ones_linear) / ones_ones;
+        for (std::size_t i = count; i-- > 0;) {
+            result[i] = multiplier * ones[i] - linear[i];
+            for (std::size_t k = i + 1; k < count; ++k) result[i] -= factor[k * count + i] * result[k];
+            result[i] /= factor[i * count + i];
+        }
+        return result;
+    }
+
+    CarefulRow rounded() const {
+        CarefulRow row;
+        for (std::size_t j = 0; j < width_; ++j) {
+            const auto weight = static_cast<double>(weights_[j]);
+            if (weight > 0.0) {
+                row.support.push_back(static_cast<std::int32_t>(j));
+                row.values.push_back(weight);
+            }
+        }
+        return row;
+    }
+
+    const double* hessian_;
+    std::size_t width_;
+    const double* linear_;
+    std::vector<Real> weights_;
+    std::vector<char> refused_;
+    std::vector<std::size_t> support_;
+};
+
+}  // namespace
+
+CarefulRow solve_carefully(const double* hessian, std::size_t width, const double* linear) {
+    return CarefulSolver(hessian, width, linear).run();
+}
+
+}  // namespace kedge

@@ -1,0 +1,40 @@
+// The few dense loops that take most of the time, compiled for several instruction sets and chosen at load time.
+//
+// A wheel must run on any machine of its platform, so nothing may be built with -march=native. The loops are compiled
+// once for the platform's baseline and once for AVX2 with fused multiply-add, and the processor decides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kedge {
+
+// Rows handled together by multiply_tile; callers pad the last tile with zeros so every row sees the same arithmetic.
+inline constexpr std::size_t kTileRows = 4;
+
+struct DenseLoops {
+    // out = base + sum_k weights[k] * matrix[rows[k], :], `count` terms; out (output) and base have `width` entries.
+    void (*combine_rows)(const double* matrix, std::size_t width, const std::int32_t* rows, std::size_t count,
+                         const double* weights, const double* base, double* out);
+
+    // out[r, :] = base[r, :] + sign * left[r, :] * right for kTileRows rows; `right` is (width, width), row-major.
+    // `base_stride` is 0 when one base row serves all rows.
+    void (*multiply_tile)(const double* left, const double* right, std::size_t width, double sign,
+                          const double* base, std::size_t base_stride, double* out);
+
+    // row <- solution of L row' = row for the packed lower triangle L of `count` rows (input and output: row).
+    void (*forward_substitute)(const double* packed, const double* inverse_diagonal, std::size_t count, double* row);
+
+    // values <- solution of L' values = values (input and output: values).
+    void (*back_substitute)(const double* packed, const double* inverse_diagonal, std::size_t count, double* values);
+
+    double (*dot)(const double* left, const double* right, std::size_t count);
+};
+
+// The best loops this processor can run.
+extern const DenseLoops& loops;
+
+// Name of the instruction set in use: "baseline" or "avx2".
+const char* instruction_set();
+
+}  // namespace kedge

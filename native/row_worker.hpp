@@ -1,0 +1,59 @@
+// Solves tiles of rows: picks the start for each row, checks the result, falls back where it must.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "active_set.hpp"
+#include "dense_loops.hpp"
+#include "simplex_row_solver.hpp"
+
+namespace kedge {
+
+struct SolvedRow {
+    std::vector<std::int32_t> support;  // ascending
+    std::vector<double> values;
+    double quadratic = 0.0;  // z'Hz
+    RowStatus status = RowStatus::solved;
+};
+
+// One per thread. Call load() for each row of the tile, then solve(), then read result().
+class RowWorker {
+   public:
+    RowWorker(const QuadraticForm& form, double tolerance);
+
+    void begin_tile();
+    // The buffers for one row of the tile, to be filled by the caller: linear term and start support (ascending).
+    double* linear(std::size_t slot) { return linear_.data() + slot * width_; }
+    std::vector<std::int32_t>& start(std::size_t slot) { return starts_[slot]; }
+    void solve(std::size_t filled);
+    const SolvedRow& result(std::size_t slot) const { return results_[slot]; }
+    SolvedRow& result(std::size_t slot) { return results_[slot]; }
+
+   private:
+    void shift_to_zero(std::size_t slot);
+    bool prefers_large_support(std::size_t slot) const;
+    void solve_large(std::size_t slot);
+    void solve_small(std::size_t slot, std::span<const std::int32_t> start);
+    void check_large(std::size_t slot);
+    void solve_slowly(std::size_t slot);
+    double residual(std::size_t slot, const double* gradient, double level) const;
+    double allowance(std::size_t slot) const { return tolerance_ * (largest_ + ranges_[slot]); }
+
+    QuadraticForm form_;
+    std::size_t width_;
+    double tolerance_, largest_;
+    ActiveSet small_;
+    ActiveSet large_;
+    std::vector<double> linear_, unconstrained_, weights_, gradient_;
+    std::array<double, kTileRows> ranges_{};
+    std::array<bool, kTileRows> is_large_{};
+    std::array<std::vector<std::int32_t>, kTileRows> starts_;
+    std::array<SolvedRow, kTileRows> results_;
+    std::vector<std::int32_t> zeroed_;
+};
+
+}  // namespace kedge

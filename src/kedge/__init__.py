@@ -1,0 +1,35 @@
+"""Subspace clustering at k-means cost.
+
+kedge clusters high-dimensional rows by rebuilding each one from a few of m anchor points. The weights form a small
+bipartite graph between rows and anchors; its leading singular vectors separate the clusters.
+
+Names load on first use, so ``import kedge`` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kedge.estimators.single_view import SGL
+    from kedge.kernels.simplex import simplex_qp
+
+__version__ = "0.1.0"
+
+__all__ = ["SGL", "__version__", "simplex_qp"]
+
+_HOMES = {
+    "SGL": "kedge.estimators.single_view",
+    "simplex_qp": "kedge.kernels.simplex",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kedge' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

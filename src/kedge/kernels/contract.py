@@ -1,0 +1,83 @@
+"""What a row solver takes and gives."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.kernels.prepared_hessian import PreparedHessian
+
+FloatArray = NDArray[np.floating[Any]]
+RowMatrix = FloatArray | sparse.csr_array
+
+
+class RowStatus(IntEnum):
+    """How a row ended; kernels return one code per row."""
+
+    SOLVED = 0
+    SOLVED_CAREFULLY = 1
+    TOLERANCE_MISSED = 2
+    LINEAR_NOT_FINITE = 3
+    START_NOT_FINITE = 4
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over all rows, taken in the pass that solves them.
+
+    With ``H = 2 alpha I + 2 A A'`` and ``f_i = -2 A x_i`` the squared reconstruction error and the ridge term follow
+    from these and the squared norm of X, so no second pass over the rows is needed.
+    """
+
+    gram: NDArray[np.float64]
+    column_sums: NDArray[np.float64]
+    linear_part: float
+    quadratic_part: float
+
+    @property
+    def objective(self) -> float:
+        """Sum over rows of ``1/2 z'Hz + f'z``."""
+        return 0.5 * self.quadratic_part + self.linear_part
+
+
+@dataclass(frozen=True)
+class RowSolution:
+    """Solved rows: coefficients, one status per row, and the sums if they were asked for."""
+
+    coefficients: RowMatrix
+    status: NDArray[np.int8]
+    sums: RowSums | None = None
+
+    @property
+    def n_careful(self) -> int:
+        """Rows for which the fast path missed the tolerance and the slow path reached it."""
+        return int(np.count_nonzero(self.status == RowStatus.SOLVED_CAREFULLY))
+
+
+@dataclass(frozen=True)
+class SolveOptions:
+    """What is asked of a kernel beside the numbers."""
+
+    tol: float
+    n_threads: int
+    sparse_output: bool
+    want_sums: bool
+
+
+class Kernel(Protocol):
+    """A row solver. Inputs are checked and of one dtype by the time they arrive here."""
+
+    name: str
+
+    def solve_rows(
+        self,
+        hessian: PreparedHessian,
+        linear: FloatArray,
+        start: RowMatrix | None,
+        options: SolveOptions,
+    ) -> RowSolution:
+        """Solve every row of ``linear``; rows that are not finite get their status and unspecified coefficients."""
+        ...

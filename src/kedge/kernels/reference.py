@@ -1,0 +1,154 @@
+"""The row solver in plain NumPy: what the compiled one must return, written to be read.
+
+For one row with linear term f the support S grows and shrinks until the optimality conditions hold: with
+g = Hz + f and level = z'g, every g_j >= level, with equality where z_j > 0.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from kedge.kernels.contract import FloatArray, RowMatrix, RowSolution, RowStatus, RowSums, SolveOptions
+from kedge.kernels.prepared_hessian import PreparedHessian
+
+Vector = NDArray[np.float64]
+Support = NDArray[np.intp]
+
+# Entries of a point on the simplex below this are rounding noise of the solve.
+_NOISE = 1e-15
+# In units of the largest entry of H: just above the rounding of one gradient.
+_ENTRY_TOLERANCE = 16 * np.finfo(np.float64).eps
+
+
+def minimise_on_support(hessian: Vector, linear: Vector, support: Support) -> Vector:
+    """Minimise over entries of ``support`` with sum one and no sign constraint."""
+    block, side = hessian[np.ix_(support, support)], linear[support]
+    factor = linalg.cho_factor(block, lower=True, check_finite=False)
+    by_ones = linalg.cho_solve(factor, np.ones(len(support)), check_finite=False)
+    values = np.zeros(len(support))
+    # The second round corrects what cancellation between the two solutions cost the first.
+    for missing in (1.0, 0.0):
+        by_gradient = linalg.cho_solve(factor, block @ values + side, check_finite=False)
+        values += (missing + by_gradient.sum()) / by_ones.sum() * by_ones - by_gradient
+    return values
+
+
+def settle(hessian: Vector, linear: Vector, support: Support) -> tuple[Support, Vector]:
+    """Shrink the support until the minimiser on it is positive throughout."""
+    while True:
+        values = minimise_on_support(hessian, linear, support)
+        if (values > _NOISE).all():
+            return support, values
+        support = support[values > _NOISE]
+
+
+def step_inside(weights: Vector, support: Support, target: Vector) -> Support:
+    """Move ``weights`` towards ``target`` until an entry reaches zero; return the support that is left."""
+    now = weights[support]
+    leaving = target <= 0
+    reach = np.where(leaving, now / np.where(leaving, now - target, 1.0), np.inf)
+    blocking = int(reach.argmin())
+    moved = now + reach[blocking] * (target - now)
+    moved[blocking] = 0.0
+    weights[support] = np.maximum(moved, 0.0)
+    return support[weights[support] > 0]
+
+
+def admit(hessian: Vector, linear: Vector, weights: Vector, newcomer: int) -> bool:
+    """Let one entry join and go to the minimiser of the new support; False if the entry gains nothing."""
+    support = np.append(np.flatnonzero(weights), newcomer)
+    target = minimise_on_support(hessian, linear, support)
+    if target[-1] <= 0:
+        return False
+    while (target <= 0).any():
+        support = step_inside(weights, support, target)
+        target = minimise_on_support(hessian, linear, support)
+    weights[:] = 0.0
+    weights[support] = target
+    return True
+
+
+def solve_row(hessian: Vector, linear: Vector, start: Support) -> Vector:
+    """Return the minimiser of ``1/2 z'Hz + f'z`` over the simplex, starting from a support (may be empty)."""
+    linear = linear - linear.min()
+    tolerance = _ENTRY_TOLERANCE * hessian.diagonal().max()
+    if len(start) == 0:
+        start = np.array([np.argmin(0.5 * hessian.diagonal() + linear)])
+    weights = np.zeros(len(linear))
+    support, values = settle(hessian, linear, start)
+    weights[support] = values
+    refused = np.zeros(len(linear), dtype=bool)
+    for _ in range(100 + 10 * len(linear)):
+        gradient = hessian @ weights + linear
+        level = weights @ gradient
+        allowed = (weights == 0) & ~refused
+        if not (gradient[allowed] < level - tolerance).any():
+            break
+        newcomer = int(np.where(allowed, gradient, np.inf).argmin())
+        if admit(hessian, linear, weights, newcomer):
+            refused[:] = False
+        else:
+            refused[newcomer] = True
+    support, values = settle(hessian, linear, np.flatnonzero(weights))
+    weights[:] = 0.0
+    weights[support] = values
+    return weights
+
+
+def optimality_gap(hessian: Vector, linear: Vector, weights: Vector) -> float:
+    """Return the KKT residual of one row relative to ``max H + range of f``."""
+    linear = linear - linear.min()
+    gradient = hessian @ weights + linear
+    level = weights @ gradient
+    residual = max(float((level - gradient).max()), float(np.abs(gradient[weights > 0] - level).max()))
+    return residual / float(hessian.diagonal().max() + linear.max())
+
+
+class ReferenceKernel:
+    """Row by row in Python: slow, and the definition of what is right."""
+
+    name = "reference"
+
+    def solve_rows(
+        self,
+        hessian: PreparedHessian,
+        linear: FloatArray,
+        start: RowMatrix | None,
+        options: SolveOptions,
+    ) -> RowSolution:
+        """Solve every row; see :class:`kedge.kernels.contract.Kernel`."""
+        n_rows = len(linear)
+        status = np.zeros(n_rows, dtype=np.int8)
+        weights = np.zeros((n_rows, hessian.n_anchors))
+        for i in range(n_rows):
+            row = np.asarray(linear[i], dtype=np.float64)
+            given = _start_row(start, i)
+            if not np.isfinite(row).all():
+                status[i] = RowStatus.LINEAR_NOT_FINITE
+            elif not np.isfinite(given).all():
+                status[i] = RowStatus.START_NOT_FINITE
+            else:
+                weights[i] = solve_row(hessian.matrix, row, np.flatnonzero(given > 0))
+                if not optimality_gap(hessian.matrix, row, weights[i]) <= options.tol:
+                    status[i] = RowStatus.TOLERANCE_MISSED
+        sums = sum_rows(hessian.matrix, linear, weights) if options.want_sums else None
+        coefficients = weights.astype(linear.dtype)
+        return RowSolution(sparse.csr_array(coefficients) if options.sparse_output else coefficients, status, sums)
+
+
+def _start_row(start: RowMatrix | None, row: int) -> Vector:
+    if start is None:
+        return np.empty(0)
+    dense = start[[row]].toarray()[0] if sparse.issparse(start) else start[row]
+    return np.asarray(dense, dtype=np.float64)
+
+
+def sum_rows(hessian: Vector, linear: FloatArray, weights: Vector) -> RowSums:
+    """Return the sums that the compiled kernel takes while it solves the rows."""
+    gram = weights.T @ weights
+    return RowSums(
+        gram=gram,
+        column_sums=weights.sum(axis=0),
+        linear_part=float(np.einsum("ij,ij->", linear, weights, dtype=np.float64)),
+        quadratic_part=float(np.einsum("ij,ij->", hessian, gram)),
+    )

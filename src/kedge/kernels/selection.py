@@ -1,0 +1,45 @@
+"""Which row solver is used: the compiled one, or its twin with one warning where the extension is missing."""
+
+import os
+import warnings
+from functools import cache
+
+from kedge.kernels.contract import Kernel
+from kedge.kernels.reference import ReferenceKernel
+
+
+@cache
+def available_kernels() -> dict[str, Kernel]:
+    """Return the kernels of this installation by name, the preferred one first."""
+    kernels: dict[str, Kernel] = {}
+    try:
+        from kedge.kernels.compiled import CompiledKernel
+    except ImportError as error:
+        # stacklevel cannot point at the user's line: the result is cached and this runs once per process.
+        warnings.warn(
+            f"kedge's compiled row solver could not be loaded ({error}); the NumPy one is used, which is hundreds of "
+            "times slower. Reinstall kedge with a C++20 compiler at hand, or run `kedge doctor`.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    else:
+        kernels["compiled"] = CompiledKernel()
+    kernels["reference"] = ReferenceKernel()
+    return kernels
+
+
+def choose_kernel(name: str | None = None) -> Kernel:
+    """Return the kernel of that name, or the preferred one."""
+    kernels = available_kernels()
+    if name is None:
+        return next(iter(kernels.values()))
+    if name not in kernels:
+        raise ValueError(f"kernel must be one of {sorted(kernels)} here, got {name!r}")
+    return kernels[name]
+
+
+def default_threads() -> int:
+    """Return the number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

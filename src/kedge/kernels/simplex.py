@@ -1,0 +1,181 @@
+"""The row problem for callers: checks, kernel, and errors that name the row."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from kedge.kernels.contract import FloatArray, RowMatrix, RowSolution, RowStatus, SolveOptions
+from kedge.kernels.prepared_hessian import PreparedHessian
+from kedge.kernels.selection import choose_kernel, default_threads
+
+DEFAULT_TOL = 1e-10
+
+
+def simplex_qp(
+    hessian: ArrayLike | PreparedHessian,
+    linear: ArrayLike,
+    *,
+    start: ArrayLike | sparse.sparray | None = None,
+    tol: float = DEFAULT_TOL,
+    n_threads: int | None = None,
+) -> FloatArray:
+    """Minimise ``1/2 z'Hz + f_i'z`` over the probability simplex for every row ``f_i`` of ``linear``.
+
+    Exact active-set solutions: entries off the support are exact zeros. For rows with s nonzeros of m the cost is
+    about ``m s`` per active-set round plus ``s^3 / 6``; where most entries are nonzero the roles of support and
+    complement are exchanged. Memory beyond the result is O(m^2) per thread.
+
+    Parameters
+    ----------
+    hessian : array-like of shape (n_anchors, n_anchors) or PreparedHessian
+        Symmetric positive definite, the same for all rows.
+    linear : array-like of shape (n_rows, n_anchors)
+        One linear term per row; float32 is read as it is and decides the dtype of the result.
+    start : array-like or sparse array of shape (n_rows, n_anchors), default=None
+        Where to start: the positive entries of each row are its first support. Need not be feasible; a row without
+        a positive entry starts from nothing. Changes the time, not the result.
+    tol : float, default=1e-10
+        Bound on the optimality residual of a row relative to the largest entry of the Hessian plus the range of its
+        linear term.
+    n_threads : int, default=None
+        Threads to use; None means every processor this process may use. The result does not depend on it.
+
+    Returns
+    -------
+    Z : ndarray of shape (n_rows, n_anchors)
+        Nonnegative rows that sum to one.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If rows miss ``tol`` on the fast and on the slow path, which takes a nearly singular Hessian.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kedge import simplex_qp
+    >>> simplex_qp(np.eye(3), [[0.0, 0.0, 0.0], [-5.0, 0.0, 0.0]])
+    array([[0.33333333, 0.33333333, 0.33333333],
+           [1.        , 0.        , 0.        ]])
+    """
+    solution = solve_rows(hessian, linear, start=start, tol=tol, n_threads=n_threads)
+    return np.asarray(solution.coefficients)
+
+
+def solve_rows(
+    hessian: ArrayLike | PreparedHessian,
+    linear: ArrayLike,
+    *,
+    start: ArrayLike | sparse.sparray | None = None,
+    tol: float = DEFAULT_TOL,
+    n_threads: int | None = None,
+    sparse_output: bool = False,
+    want_sums: bool = False,
+    kernel: str | None = None,
+) -> RowSolution:
+    """Solve the rows of :func:`simplex_qp` and return everything the same pass can give.
+
+    Parameters
+    ----------
+    hessian, linear, start, tol, n_threads
+        As in :func:`simplex_qp`.
+    sparse_output : bool, default=False
+        Return the coefficients as a CSR array; no dense (n_rows, n_anchors) result is made.
+    want_sums : bool, default=False
+        Also return ``Z'Z``, the column sums and the two parts of the objective, summed in the same pass.
+    kernel : {"compiled", "reference"}, default=None
+        Which implementation; None takes the compiled one where there is one.
+
+    Returns
+    -------
+    RowSolution
+        Coefficients, a status per row, and the sums.
+    """
+    prepared = hessian if isinstance(hessian, PreparedHessian) else PreparedHessian(hessian)
+    rows = _checked_linear(linear, prepared.n_anchors)
+    begin = None if start is None else _checked_start(start, rows)
+    options = SolveOptions(_checked_tol(tol), _checked_threads(n_threads), sparse_output, want_sums)
+    solution = choose_kernel(kernel).solve_rows(prepared, rows, begin, options)
+    _report_rows(solution.status, rows, options.tol)
+    return solution
+
+
+def _checked_linear(linear: ArrayLike, n_anchors: int) -> FloatArray:
+    if sparse.issparse(linear):
+        raise TypeError("linear must be a dense array; a sparse one was given, call .toarray() on it")
+    rows: NDArray[Any] = np.asarray(linear)
+    if rows.dtype.kind not in "fiub":
+        raise TypeError(f"linear must hold real numbers, got dtype {rows.dtype}")
+    if rows.ndim != 2 or rows.shape[1] != n_anchors:
+        raise ValueError(
+            f"linear must have shape (n_rows, {n_anchors}) to go with the hessian, got shape {rows.shape}"
+            + ("; for a single row pass linear[None, :]" if rows.shape == (n_anchors,) else "")
+        )
+    return rows if _is_native_float(rows.dtype) else rows.astype(np.float64)
+
+
+def _is_native_float(dtype: np.dtype[Any]) -> bool:
+    return dtype in (np.float32, np.float64) and dtype.isnative
+
+
+def _checked_start(start: ArrayLike | sparse.sparray, linear: FloatArray) -> RowMatrix:
+    if sparse.issparse(start):
+        given = sparse.csr_array(start, dtype=linear.dtype)
+        if not given.has_canonical_format:
+            given = given.copy()
+            given.sum_duplicates()
+    else:
+        given = np.asarray(start)
+        if given.dtype.kind not in "fiub":
+            raise TypeError(f"start must hold real numbers, got dtype {given.dtype}")
+        given = given.astype(linear.dtype, copy=False)
+    if given.shape != linear.shape:
+        raise ValueError(f"start must have the shape of linear, {linear.shape}, got {given.shape}")
+    return given
+
+
+def _checked_tol(tol: float) -> float:
+    if not isinstance(tol, Real) or not 0 < float(tol) < 1:
+        raise ValueError(f"tol must be a number between 0 and 1, got {tol!r}")
+    return float(tol)
+
+
+def _checked_threads(n_threads: int | None) -> int:
+    if n_threads is None:
+        return default_threads()
+    if not isinstance(n_threads, Integral) or n_threads < 1:
+        raise ValueError(f"n_threads must be a positive integer or None, got {n_threads!r}")
+    return int(n_threads)
+
+
+def _report_rows(status: NDArray[np.int8], linear: FloatArray, tol: float) -> None:
+    if not status.any():
+        return
+    broken = np.flatnonzero(status == RowStatus.LINEAR_NOT_FINITE)
+    if len(broken):
+        row = int(broken[0])
+        column = int(np.flatnonzero(~np.isfinite(linear[row]))[0])
+        raise ValueError(
+            f"linear has {linear[row, column]} in row {row}, column {column}"
+            f"{_and_more(broken)}; every entry must be finite"
+        )
+    broken = np.flatnonzero(status == RowStatus.START_NOT_FINITE)
+    if len(broken):
+        raise ValueError(f"start has NaN or infinity in row {broken[0]}{_and_more(broken)}; every entry must be finite")
+    missed = np.flatnonzero(status == RowStatus.TOLERANCE_MISSED)
+    if len(missed):
+        warnings.warn(
+            f"row {missed[0]}{_and_more(missed)} missed tol={tol:g}; the hessian is nearly singular: raise alpha "
+            "(add a multiple of the identity) or tol",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _and_more(rows: NDArray[np.intp]) -> str:
+    return f" (and {len(rows) - 1} more rows)" if len(rows) > 1 else ""
