@@ -1,6 +1,7 @@
 #include "active_set.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "dense_loops.hpp"
 
@@ -10,6 +11,9 @@ namespace {
 
 // With sum(x) = 1 an entry this small is rounding noise of the solve; keeping it would hide an exact zero.
 constexpr double kNoise = 1e-15;
+
+// Largest deviation of the sum from one that is left as it is.
+constexpr double kSumError = 1e-14;
 
 }  // namespace
 
@@ -35,7 +39,10 @@ bool ActiveSet::minimise(const double* linear, std::span<const std::int32_t> sta
     // Ordering the support can shift values by rounding and so uncover a violation, hence a second look.
     for (int attempt = 0; attempt < 3; ++attempt) {
         if (!grow(tolerance)) return false;
-        if (factor_.in_order()) return true;
+        if (factor_.in_order()) {
+            if (sum_to_one_) polish(tolerance);
+            return true;
+        }
         factor_.put_in_order();
         settle();
         price();
@@ -81,6 +88,31 @@ void ActiveSet::settle() {
 
 void ActiveSet::price() {
     loops.combine_rows(matrix_, width_, factor_.support().data(), factor_.size(), values_.data(), linear_, gradient_.data());
+}
+
+// Whether the gradient is level on the support and the values sum to one, as far as rounding lets one see.
+// Leaves the gradient on the support in candidate_.
+bool ActiveSet::is_accurate(double tolerance) {
+    const auto support = factor_.support();
+    double lowest = gradient_[static_cast<std::size_t>(support[0])], highest = lowest, total = 0.0;
+    for (std::size_t i = 0; i < support.size(); ++i) {
+        candidate_[i] = gradient_[static_cast<std::size_t>(support[i])];
+        lowest = std::min(lowest, candidate_[i]);
+        highest = std::max(highest, candidate_[i]);
+        total += values_[i];
+    }
+    return highest - lowest <= tolerance && std::abs(total - 1.0) <= kSumError;
+}
+
+// Two large vectors cancel in the solve when the matrix is ill-conditioned; a refinement step or two repair it.
+void ActiveSet::polish(double tolerance) {
+    for (int step = 0; step < 2 && factor_.size() > 0 && !is_accurate(tolerance); ++step) {
+        double missing = 1.0;
+        for (std::size_t i = 0; i < factor_.size(); ++i) missing -= values_[i];
+        factor_.refine(candidate_.data(), missing, values_.data());
+        price();
+    }
+    for (std::size_t i = 0; i < factor_.size(); ++i) values_[i] = std::max(values_[i], 0.0);
 }
 
 // Lawson-Hanson rounds with several entries at a time. Every accepted step lowers the objective, so no support

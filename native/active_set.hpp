@@ -34,6 +34,8 @@ class ActiveSet {
     void settle();
     bool grow(double tolerance);
     void price();
+    bool is_accurate(double tolerance);
+    void polish(double tolerance);
     std::size_t enter_violated(double tolerance, bool one_at_a_time);
     bool absorb(std::size_t first_new);
     bool drop_unwanted_newcomers(std::size_t first_new);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "careful_row.hpp"
 
@@ -15,6 +16,10 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // Entry tolerance in units of the largest entry of H. A missed violation of size d moves z by up to d / lambda_min,
 // so it sits just above the rounding of one gradient rather than at the caller's tolerance.
 constexpr double kEntryTolerance = 16 * kEpsilon;
+
+// The dual path loses digits to the inverse of an ill-conditioned H. Past this residual its support is taken over and
+// solved again on the support itself, which does not.
+constexpr double kLargeAccuracy = 1e-12;
 
 // Few entries join at first, then as many as are there: supports double until they fit.
 constexpr EntryRule kSmallSupportRule{4, false};
@@ -130,15 +135,33 @@ void RowWorker::solve_large(std::size_t slot) {
         solve_small(slot, {});
         return;
     }
+    // The smaller side decides how the final values are computed, so that they depend on the support alone.
+    if (2 * large_.support().size() > width_) {
+        is_large_[slot] = false;
+        solve_small(slot, positive_entries());
+        return;
+    }
     const double* primal = large_.gradient();
     double* weights = weights_.data() + slot * width_;
     double total = 0.0;
-    for (std::size_t j = 0; j < width_; ++j) {
-        weights[j] = std::max(primal[j], 0.0);
-    }
+    for (std::size_t j = 0; j < width_; ++j) weights[j] = std::max(primal[j], 0.0);
     for (const std::int32_t index : large_.support()) weights[index] = 0.0;
     for (std::size_t j = 0; j < width_; ++j) total += weights[j];
     for (std::size_t j = 0; j < width_; ++j) weights[j] /= total;
+}
+
+// The support that the dual path ended with: all but the zeroed entries and those at zero by rounding.
+std::span<const std::int32_t> RowWorker::positive_entries() {
+    const double* primal = large_.gradient();
+    support_.clear();
+    const auto zeroed = large_.support();
+    std::size_t next = 0;
+    for (std::size_t j = 0; j < width_; ++j) {
+        const bool is_zeroed = next < zeroed.size() && zeroed[next] == static_cast<std::int32_t>(j);
+        next += is_zeroed;
+        if (!is_zeroed && primal[j] > 0.0) support_.push_back(static_cast<std::int32_t>(j));
+    }
+    return support_;
 }
 
 void RowWorker::check_large(std::size_t slot) {
@@ -157,7 +180,8 @@ void RowWorker::check_large(std::size_t slot) {
         linear_part += weights[j] * row[j];
     }
     result.quadratic = level - linear_part;
-    if (!(residual(slot, gradient, level) <= allowance(slot))) {
+    const double accepted = std::min(tolerance_, kLargeAccuracy) * (largest_ + ranges_[slot]);
+    if (!(residual(slot, gradient, level) <= accepted)) {
         const std::vector<std::int32_t> support = result.support;
         solve_small(slot, support);
     }
@@ -181,10 +205,12 @@ void RowWorker::solve_slowly(std::size_t slot) {
     result.status = reached ? RowStatus::solved_carefully : RowStatus::tolerance_missed;
 }
 
-// Largest violation of: gradient = level on the support, gradient >= level off it.
+// Largest violation of: gradient = level on the support, gradient >= level off it, weights sum to one.
 double RowWorker::residual(std::size_t slot, const double* gradient, double level) const {
     double worst = 0.0;
     for (std::size_t j = 0; j < width_; ++j) worst = std::max(worst, level - gradient[j]);
+    const double total = std::accumulate(results_[slot].values.begin(), results_[slot].values.end(), 0.0);
+    worst = std::max(worst, std::abs(total - 1.0) * largest_);
     for (const std::int32_t index : results_[slot].support) {
         worst = std::max(worst, std::abs(gradient[static_cast<std::size_t>(index)] - level));
     }

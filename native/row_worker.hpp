@@ -37,6 +37,7 @@ class RowWorker {
     void shift_to_zero(std::size_t slot);
     bool prefers_large_support(std::size_t slot) const;
     void solve_large(std::size_t slot);
+    std::span<const std::int32_t> positive_entries();
     void solve_small(std::size_t slot, std::span<const std::int32_t> start);
     void check_large(std::size_t slot);
     void solve_slowly(std::size_t slot);
@@ -53,7 +54,7 @@ class RowWorker {
     std::array<bool, kTileRows> is_large_{};
     std::array<std::vector<std::int32_t>, kTileRows> starts_;
     std::array<SolvedRow, kTileRows> results_;
-    std::vector<std::int32_t> zeroed_;
+    std::vector<std::int32_t> zeroed_, support_;
 };
 
 }  // namespace kedge

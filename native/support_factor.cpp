@@ -25,7 +25,8 @@ SupportFactor::SupportFactor(const double* matrix, std::size_t width, bool sum_t
       solved_linear_(width),
       solved_ones_(width),
       cosines_(width),
-      sines_(width) {
+      sines_(width),
+      correction_(width) {
     support_.reserve(width);
     displaced_.reserve(width);
 }
@@ -144,6 +145,20 @@ double SupportFactor::solve(double* values) const {
     }
     loops.back_substitute(packed_.data(), inverse_diagonal_.data(), count, values);
     return multiplier;
+}
+
+void SupportFactor::refine(const double* gradient, double missing, double* values) {
+    const std::size_t count = support_.size();
+    const double* ones = solved_ones_.data();
+    double* step = correction_.data();
+    double mean = 0.0;
+    for (std::size_t i = 0; i < count; ++i) mean += gradient[i] / static_cast<double>(count);
+    for (std::size_t i = 0; i < count; ++i) step[i] = gradient[i] - mean;
+    loops.forward_substitute(packed_.data(), inverse_diagonal_.data(), count, step);
+    const double multiplier = (missing + loops.dot(ones, step, count)) / loops.dot(ones, ones, count);
+    for (std::size_t i = 0; i < count; ++i) step[i] = multiplier * ones[i] - step[i];
+    loops.back_substitute(packed_.data(), inverse_diagonal_.data(), count, step);
+    for (std::size_t i = 0; i < count; ++i) values[i] += step[i];
 }
 
 }  // namespace kedge

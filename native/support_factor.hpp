@@ -28,6 +28,10 @@ class SupportFactor {
     // Minimiser on the support into `values` (output); returns the multiplier of the sum (0 without it).
     double solve(double* values) const;
 
+    // One step of iterative refinement under the sum constraint: `values` (input and output) move by the solution for
+    // `gradient` (input, one entry per position of the support) that adds `missing` to their sum.
+    void refine(const double* gradient, double missing, double* values);
+
     std::span<const std::int32_t> support() const { return support_; }
     std::size_t size() const { return support_.size(); }
     bool contains(std::int32_t index) const { return member_[static_cast<std::size_t>(index)] != 0; }
@@ -50,7 +54,7 @@ class SupportFactor {
     std::vector<std::uint8_t> member_;
     std::vector<double> packed_;
     std::vector<double> inverse_diagonal_, solved_linear_, solved_ones_;
-    std::vector<double> cosines_, sines_;
+    std::vector<double> cosines_, sines_, correction_;
 };
 
 }  // namespace kedge

@@ -27,8 +27,10 @@ def minimise_on_support(hessian: Vector, linear: Vector, support: Support) -> Ve
     by_ones = linalg.cho_solve(factor, np.ones(len(support)), check_finite=False)
     values = np.zeros(len(support))
     # The second round corrects what cancellation between the two solutions cost the first.
-    for missing in (1.0, 0.0):
-        by_gradient = linalg.cho_solve(factor, block @ values + side, check_finite=False)
+    for _ in range(2):
+        gradient = block @ values + side
+        by_gradient = linalg.cho_solve(factor, gradient - gradient.mean(), check_finite=False)
+        missing = 1.0 - values.sum()
         values += (missing + by_gradient.sum()) / by_ones.sum() * by_ones - by_gradient
     return values
 

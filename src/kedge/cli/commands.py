@@ -1,0 +1,24 @@
+"""The commands, on typer (extra ``cli``)."""
+
+import typer
+
+import kedge
+from kedge.cli.doctor import print_report
+
+app = typer.Typer(
+    help="Subspace clustering at k-means cost.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    """Subspace clustering at k-means cost."""
+    if version:
+        typer.echo(f"kedge {kedge.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions, the compiled solver, threads, BLAS, and a one-second speed test."""
+    raise typer.Exit(print_report())

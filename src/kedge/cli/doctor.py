@@ -1,0 +1,82 @@
+"""``kedge doctor``: what this installation is made of and how fast it solves rows."""
+
+import platform
+import sys
+import time
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+import kedge
+from kedge.kernels import PreparedHessian, available_kernels, solve_rows
+from kedge.kernels.selection import default_threads
+
+CORE = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl")
+EXTRAS = {"cli": ("typer", "rich"), "plots": ("matplotlib",)}
+SELF_TEST_SECONDS = 1.0
+
+
+def print_report() -> int:
+    """Print the report; return 0, or 1 when the compiled solver is missing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the report says the same in its own line
+        kernels = available_kernels()
+    compiled = "compiled" in kernels
+    for name, value in {**describe_versions(), **describe_machine(compiled)}.items():
+        print(f"{name:<18} {value}")
+    for name in kernels:
+        for n_threads in sorted({1, default_threads()}):
+            if name == "compiled" or n_threads == 1:
+                print(f"{'self-test':<18} {measure_rows_per_second(name, n_threads)}", flush=True)
+    return 0 if compiled else 1
+
+
+def describe_versions() -> dict[str, str]:
+    """Return kedge, Python, and the versions of what it stands on."""
+    report = {"kedge": kedge.__version__, "python": f"{platform.python_version()} ({sys.executable})"}
+    report |= {name: _installed(name) for name in CORE}
+    for extra, names in EXTRAS.items():
+        report[f"extra {extra}"] = ", ".join(f"{name} {_installed(name)}" for name in names)
+    return report
+
+
+def describe_machine(compiled: bool) -> dict[str, str]:
+    """Return platform, compiled solver, threads and BLAS libraries."""
+    report = {"platform": platform.platform()}
+    if compiled:
+        from kedge.kernels.compiled import instruction_set
+
+        report["compiled solver"] = f"present, {instruction_set()} loops"
+    else:
+        report["compiled solver"] = "MISSING: rows are solved in NumPy, hundreds of times slower; reinstall kedge"
+    report["threads"] = f"{default_threads()} for rows"
+    for library in threadpool_info():
+        kind = f"{library['internal_api']} {library.get('version') or '(no version)'}"
+        report[f"{library['user_api']} ({library['prefix']})"] = f"{kind}, {library['num_threads']} threads"
+    return report
+
+
+def measure_rows_per_second(kernel: str, n_threads: int) -> str:
+    """Solve random rows for about a second and say how many."""
+    rng = np.random.default_rng(0)
+    n_anchors, n_rows = 100, 2_000 if kernel == "compiled" else 50
+    anchors = rng.normal(size=(n_anchors, 30))
+    hessian = PreparedHessian(2.0 * anchors @ anchors.T + 0.6 * np.eye(n_anchors))
+    linear = -2.0 * rng.normal(size=(n_rows, 30)) @ anchors.T
+    solved, started = 0, time.perf_counter()
+    while time.perf_counter() - started < SELF_TEST_SECONDS:
+        solution = solve_rows(hessian, linear, n_threads=n_threads, kernel=kernel)
+        solved += n_rows
+    rate = solved / (time.perf_counter() - started)
+    support = np.count_nonzero(solution.coefficients) / n_rows
+    words = "1 thread" if n_threads == 1 else f"{n_threads} threads"
+    return f"{kernel}, {words}: {rate:,.0f} rows per second ({n_anchors} anchors, {support:.0f} of them per row)"
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

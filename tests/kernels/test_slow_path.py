@@ -1,0 +1,23 @@
+"""Rows that the fast path cannot finish are solved slowly, counted, and never wrong in silence."""
+
+import warnings
+
+import numpy as np
+from invariants import kkt_residuals
+from sklearn.exceptions import ConvergenceWarning
+
+from kedge.kernels import RowStatus, solve_rows
+
+
+def test_tolerance_below_double_rounding_is_counted():
+    rng = np.random.default_rng(1)
+    anchors = rng.normal(size=(20, 6))
+    hessian = 2 * anchors @ anchors.T + 1e-3 * np.eye(20)
+    linear = -2 * rng.normal(size=(400, 6)) @ anchors.T
+    # Near the rounding of one gradient some rows pass at once, some only on the slow path.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = solve_rows(hessian, linear, tol=1.2e-16, kernel="compiled")
+    assert result.n_careful == np.count_nonzero(result.status == RowStatus.SOLVED_CAREFULLY)
+    assert 0 < np.count_nonzero(result.status != RowStatus.SOLVED) < 400
+    assert kkt_residuals(hessian, linear, result.coefficients).max() < 1e-15
