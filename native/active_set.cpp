@@ -87,7 +87,8 @@ void ActiveSet::settle() {
 }
 
 void ActiveSet::price() {
-    loops.combine_rows(matrix_, width_, factor_.support().data(), factor_.size(), values_.data(), linear_, gradient_.data());
+    loops.combine_rows(matrix_, width_, factor_.support().data(), factor_.size(), values_.data(), linear_,
+                       gradient_.data());
 }
 
 // Whether the gradient is level on the support and the values sum to one, as far as rounding lets one see.

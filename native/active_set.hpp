@@ -12,8 +12,8 @@ namespace kedge {
 
 // How many violated entries enter the support at once.
 struct EntryRule {
-    std::size_t at_least;   // even when the support is smaller
-    bool all;               // no bound: every violated entry enters
+    std::size_t at_least;  // even when the support is smaller
+    bool all;              // no bound: every violated entry enters
 };
 
 class ActiveSet {

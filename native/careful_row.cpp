@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace kedge {
 
@@ -105,33 +106,62 @@ class CarefulSolver {
     // Minimiser on the support subject to the sum, by a fresh Cholesky factor; empty if a pivot is not positive.
     std::vector<Real> minimiser() const {
         const std::size_t count = support_.size();
-        std::vector<Real> factor(count * count), ones(count), linear(count), result(count);
-        Real ones_ones = 0, ones_linear = 0;
+        const std::vector<Real> factor = factorise();
+        if (factor.empty()) return {};
+        std::vector<Real> by_ones(count, 1), values(count, 0);
+        solve(factor, by_ones);
+        const Real by_ones_sum = std::accumulate(by_ones.begin(), by_ones.end(), Real{0});
+        // Two large vectors cancel when H is ill-conditioned; the further rounds repair it.
+        for (int round = 0; round < 3; ++round) {
+            std::vector<Real> by_gradient = centred_gradient(values);
+            solve(factor, by_gradient);
+            const Real missing = 1 - std::accumulate(values.begin(), values.end(), Real{0});
+            const Real gained = std::accumulate(by_gradient.begin(), by_gradient.end(), Real{0});
+            const Real multiplier = (missing + gained) / by_ones_sum;
+            for (std::size_t i = 0; i < count; ++i) values[i] += multiplier * by_ones[i] - by_gradient[i];
+        }
+        return values;
+    }
+
+    // Gradient on the support less its mean: a constant part does not move the minimiser.
+    std::vector<Real> centred_gradient(const std::vector<Real>& values) const {
+        const std::size_t count = support_.size();
+        std::vector<Real> gradient(count);
+        Real mean = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            ones[i] = 1;
-            linear[i] = linear_[support_[i]];
+            gradient[i] = linear_[support_[i]];
+            for (std::size_t j = 0; j < count; ++j) gradient[i] += entry(support_[i], support_[j]) * values[j];
+            mean += gradient[i] / static_cast<Real>(count);
+        }
+        for (Real& value : gradient) value -= mean;
+        return gradient;
+    }
+
+    std::vector<Real> factorise() const {
+        const std::size_t count = support_.size();
+        std::vector<Real> factor(count * count, 0);
+        for (std::size_t i = 0; i < count; ++i) {
             for (std::size_t j = 0; j <= i; ++j) {
                 Real value = entry(support_[i], support_[j]);
                 for (std::size_t k = 0; k < j; ++k) value -= factor[i * count + k] * factor[j * count + k];
                 if (i == j && !(value > 0)) return {};
                 factor[i * count + j] = i == j ? std::sqrt(value) : value / factor[j * count + j];
             }
-            for (std::size_t k = 0; k < i; ++k) {
-                ones[i] -= factor[i * count + k] * ones[k];
-                linear[i] -= factor[i * count + k] * linear[k];
-            }
-            ones[i] /= factor[i * count + i];
-            linear[i] /= factor[i * count + i];
-            ones_ones += ones[i] * ones[i];
-            ones_linear += ones[i] * linear[i];
         }
-        const Real multiplier = (1 + ones_linear) / ones_ones;
+        return factor;
+    }
+
+    // side <- (L L')^-1 side
+    static void solve(const std::vector<Real>& factor, std::vector<Real>& side) {
+        const std::size_t count = side.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            for (std::size_t k = 0; k < i; ++k) side[i] -= factor[i * count + k] * side[k];
+            side[i] /= factor[i * count + i];
+        }
         for (std::size_t i = count; i-- > 0;) {
-            result[i] = multiplier * ones[i] - linear[i];
-            for (std::size_t k = i + 1; k < count; ++k) result[i] -= factor[k * count + i] * result[k];
-            result[i] /= factor[i * count + i];
+            for (std::size_t k = i + 1; k < count; ++k) side[i] -= factor[k * count + i] * side[k];
+            side[i] /= factor[i * count + i];
         }
-        return result;
     }
 
     CarefulRow rounded() const {

@@ -19,8 +19,8 @@ struct DenseLoops {
 
     // out[r, :] = base[r, :] + sign * left[r, :] * right for kTileRows rows; `right` is (width, width), row-major.
     // `base_stride` is 0 when one base row serves all rows.
-    void (*multiply_tile)(const double* left, const double* right, std::size_t width, double sign,
-                          const double* base, std::size_t base_stride, double* out);
+    void (*multiply_tile)(const double* left, const double* right, std::size_t width, double sign, const double* base,
+                          std::size_t base_stride, double* out);
 
     // row <- solution of L row' = row for the packed lower triangle L of `count` rows (input and output: row).
     void (*forward_substitute)(const double* packed, const double* inverse_diagonal, std::size_t count, double* row);

@@ -61,7 +61,8 @@ void RowWorker::solve(std::size_t filled) {
         any_large = any_large || is_large_[slot];
     }
     if (any_large) {
-        loops.multiply_tile(linear_.data(), form_.projected_inverse, width_, -1.0, form_.centre, 0, unconstrained_.data());
+        loops.multiply_tile(linear_.data(), form_.projected_inverse, width_, -1.0, form_.centre, 0,
+                            unconstrained_.data());
         std::fill(weights_.begin(), weights_.end(), 0.0);
     }
     for (std::size_t slot = 0; slot < filled; ++slot) {
@@ -192,7 +193,8 @@ void RowWorker::solve_slowly(std::size_t slot) {
     const double* row = linear(slot);
     CarefulRow careful = solve_carefully(form_.hessian, width_, row);
     std::vector<double> gradient(width_);
-    loops.combine_rows(form_.hessian, width_, careful.support.data(), careful.support.size(), careful.values.data(), row, gradient.data());
+    loops.combine_rows(form_.hessian, width_, careful.support.data(), careful.support.size(), careful.values.data(),
+                       row, gradient.data());
     double level = 0.0, linear_part = 0.0;
     for (std::size_t i = 0; i < careful.support.size(); ++i) {
         level += careful.values[i] * gradient[static_cast<std::size_t>(careful.support[i])];

@@ -178,9 +178,9 @@ class LaneRunner {
         double* target = worker.linear(slot);
         const bool linear_finite = read_linear(linear_, row, form_.width, target);
         const bool start_finite = read_start(start_, row, form_.width, worker.start(slot));
-        solution_.status[row] = static_cast<std::int8_t>(
-            !linear_finite ? RowStatus::linear_not_finite
-                           : (start_finite ? RowStatus::solved : RowStatus::start_not_finite));
+        solution_.status[row] =
+            static_cast<std::int8_t>(!linear_finite ? RowStatus::linear_not_finite
+                                                    : (start_finite ? RowStatus::solved : RowStatus::start_not_finite));
         // A row that will be refused is solved as zeros: what it returns is never seen.
         if (!linear_finite) std::fill(target, target + form_.width, 0.0);
         if (!start_finite) worker.start(slot).clear();
@@ -203,7 +203,8 @@ class LaneRunner {
             const T* source = linear_.data + static_cast<std::ptrdiff_t>(row) * linear_.row_stride;
             double linear_part = 0.0;
             for (std::size_t i = 0; i < count; ++i) {
-                linear_part += result.values[i] * static_cast<double>(source[result.support[i] * linear_.column_stride]);
+                linear_part +=
+                    result.values[i] * static_cast<double>(source[result.support[i] * linear_.column_stride]);
             }
             add_to_sums(result, linear_part, form_.width, spread, sums_[lane]);
         }
@@ -230,7 +231,7 @@ void solve_rows(const QuadraticForm& form, const RowMatrix<T>& linear, std::size
 
 template void solve_rows<float>(const QuadraticForm&, const RowMatrix<float>&, std::size_t, const StartRows<float>&,
                                 const Request&, Solution<float>&);
-template void solve_rows<double>(const QuadraticForm&, const RowMatrix<double>&, std::size_t,
-                                 const StartRows<double>&, const Request&, Solution<double>&);
+template void solve_rows<double>(const QuadraticForm&, const RowMatrix<double>&, std::size_t, const StartRows<double>&,
+                                 const Request&, Solution<double>&);
 
 }  // namespace kedge

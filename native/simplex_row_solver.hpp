@@ -10,8 +10,8 @@ namespace kedge {
 
 enum class RowStatus : std::int8_t {
     solved = 0,
-    solved_carefully = 1,       // the fast path missed the tolerance, the slow path reached it
-    tolerance_missed = 2,       // best result of both paths
+    solved_carefully = 1,  // the fast path missed the tolerance, the slow path reached it
+    tolerance_missed = 2,  // best result of both paths
     linear_not_finite = 3,
     start_not_finite = 4,
 };
@@ -41,7 +41,7 @@ struct StartRows {
 };
 
 struct Request {
-    double tolerance;          // on the KKT residual relative to max|H| + max|f_i|
+    double tolerance;  // on the KKT residual relative to max|H| + max|f_i|
     std::size_t threads;
     bool want_sums;
     std::function<bool()> interrupted;  // asked now and then by the calling thread; true stops the work
@@ -49,10 +49,10 @@ struct Request {
 
 // Everything later steps need from all rows, so that no second pass over Z is made.
 struct RowSums {
-    std::vector<double> gram;          // Z'Z (width, width)
-    std::vector<double> column_sums;   // (width)
-    double linear = 0.0;               // sum of f_i'z_i
-    double quadratic = 0.0;            // sum of z_i'Hz_i
+    std::vector<double> gram;         // Z'Z (width, width)
+    std::vector<double> column_sums;  // (width)
+    double linear = 0.0;              // sum of f_i'z_i
+    double quadratic = 0.0;           // sum of z_i'Hz_i
 };
 
 template <class T>
@@ -64,7 +64,7 @@ struct SparseRows {
 
 template <class T>
 struct Solution {
-    T* dense = nullptr;          // output, (rows, width) row-major, or null for CSR
+    T* dense = nullptr;             // output, (rows, width) row-major, or null for CSR
     std::int8_t* status = nullptr;  // output, one per row
     SparseRows<T> sparse;
     RowSums sums;

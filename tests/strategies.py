@@ -56,7 +56,7 @@ def make_linear(kind, n, hessian, rng):
 
 @st.composite
 def problems(draw, max_anchors=60, max_rows=6):
-    """A problem of random kind and size."""
+    """Draw a problem of random kind and size."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     m = draw(st.integers(1, max_anchors))
     n = draw(st.integers(0, max_rows))
@@ -66,7 +66,7 @@ def problems(draw, max_anchors=60, max_rows=6):
 
 
 def make_start(kind, problem, solution, rng):
-    """A start for every row: feasible or not, near the solution or far from it."""
+    """Return a start for every row: feasible or not, near the solution or far from it."""
     n, m = problem.linear.shape
     if kind == "none":
         return None

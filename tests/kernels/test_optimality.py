@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from invariants import assert_on_simplex, assert_optimal, kkt_residuals
-from strategies import STARTS, make_start, problems
 from sklearn.exceptions import ConvergenceWarning
+from strategies import STARTS, make_start, problems
 
 from kedge.kernels import PreparedHessian, RowStatus, solve_rows
 

@@ -19,7 +19,7 @@ struct Form {
     std::size_t width = 0;
     std::vector<double> hessian;
     double condition = 1.0;
-    double largest = 0.0;  // max |H_ij|
+    double largest = 0.0;                           // max |H_ij|
     std::vector<double> projected_inverse, centre;  // empty when not handed over
 
     kedge::QuadraticForm view() const {

@@ -67,8 +67,8 @@ Plant plant_not_finite(Dice& dice, std::size_t width, std::vector<T>& linear, st
     return plant;
 }
 
-void check_rows(const Form& form, const std::vector<double>& linear, const Outcome<double>& outcome,
-                const Plant& plant, Tally& tally, Failures& failures) {
+void check_rows(const Form& form, const std::vector<double>& linear, const Outcome<double>& outcome, const Plant& plant,
+                Tally& tally, Failures& failures) {
     for (std::size_t row = 0; row < outcome.status.size(); ++row) {
         const auto status = static_cast<kedge::RowStatus>(outcome.status[row]);
         if (outcome.status[row] < 0 || outcome.status[row] > 4) {
@@ -105,8 +105,9 @@ void check_careful_row(Dice& dice, const Form& form, const std::vector<double>& 
         weights.at(static_cast<std::size_t>(careful.support[i])) = careful.values.at(i);
     }
     ++tally.careful_rows;
-    const std::string wrong = form.condition <= kWorstConditionToSolve ? row_failure(form, row_linear, weights.data())
-                                                                       : feasibility_failure(weights.data(), form.width);
+    const std::string wrong = form.condition <= kWorstConditionToSolve
+                                  ? row_failure(form, row_linear, weights.data())
+                                  : feasibility_failure(weights.data(), form.width);
     if (!wrong.empty()) fail(failures, "careful row ", row, ": ", wrong);
 }
 

@@ -99,6 +99,7 @@ class SGL(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
+        """Say that sparse input is welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -161,7 +162,7 @@ class SGL(ClusterMixin, BaseEstimator):
     def _count_anchors(self, n_rows: int) -> int:
         if n_rows < self.n_clusters:
             raise ValueError(f"n_samples={n_rows} should be >= n_clusters={self.n_clusters}; ask for fewer clusters")
-        if self.n_anchors == "auto":
+        if isinstance(self.n_anchors, str):
             return default_anchor_count(n_rows, self.n_clusters)
         if self.n_anchors < self.n_clusters:
             raise ValueError(f"n_anchors={self.n_anchors} should be >= n_clusters={self.n_clusters}")

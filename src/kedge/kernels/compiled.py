@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge import _native
+import kedge._native as _native
 from kedge.kernels.contract import FloatArray, RowMatrix, RowSolution, RowSums, SolveOptions
 from kedge.kernels.prepared_hessian import PreparedHessian
 
@@ -51,7 +51,7 @@ def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: 
         weights = _call(hessian, (None, None), linear[probe], None, options).coefficients
     else:
         weights = start[probe]
-    n_positive = int(np.count_nonzero((weights.data if sparse.issparse(weights) else weights) > 0))
+    n_positive = int(np.count_nonzero((weights if isinstance(weights, np.ndarray) else weights.data) > 0))
     return bool(n_positive > LARGE_SUPPORT * n_anchors * len(probe))
 
 
@@ -63,7 +63,7 @@ def _call(
     options: SolveOptions,
 ) -> RowSolution:
     native_options = _native.Options(options.tol, options.n_threads, options.sparse_output, options.want_sums)
-    if start is not None and sparse.issparse(start):
+    if start is not None and not isinstance(start, np.ndarray):
         rows = start.indptr.astype(np.int64), start.indices.astype(np.int32), start.data
         out = _native.solve_rows_from_csr(hessian.matrix, *large, linear, *rows, native_options)
     else:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy import sparse
 from kedge.kernels.prepared_hessian import PreparedHessian
 
 FloatArray = NDArray[np.floating[Any]]
-RowMatrix = FloatArray | sparse.csr_array
+RowMatrix: TypeAlias = FloatArray | sparse.csr_array
 
 
 class RowStatus(IntEnum):

@@ -141,7 +141,7 @@ class ReferenceKernel:
 def _start_row(start: RowMatrix | None, row: int) -> Vector:
     if start is None:
         return np.empty(0)
-    dense = start[[row]].toarray()[0] if sparse.issparse(start) else start[row]
+    dense = start[row] if isinstance(start, np.ndarray) else start[[row]].toarray()[0]
     return np.asarray(dense, dtype=np.float64)
 
 

@@ -139,13 +139,13 @@ def _checked_start(start: ArrayLike | sparse.sparray, linear: FloatArray) -> Row
     return given
 
 
-def _checked_tol(tol: float) -> float:
+def _checked_tol(tol: object) -> float:
     if not isinstance(tol, Real) or not 0 < float(tol) < 1:
         raise ValueError(f"tol must be a number between 0 and 1, got {tol!r}")
     return float(tol)
 
 
-def _checked_threads(n_threads: int | None) -> int:
+def _checked_threads(n_threads: object) -> int:
     if n_threads is None:
         return default_threads()
     if not isinstance(n_threads, Integral) or n_threads < 1:

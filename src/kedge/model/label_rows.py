@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
     """Scale rows to length one; a zero row stays zero."""
     lengths = np.linalg.norm(embedding, axis=1, keepdims=True)
-    return np.divide(embedding, lengths, out=np.zeros_like(embedding), where=lengths > 0)
+    return np.asarray(np.divide(embedding, lengths, out=np.zeros_like(embedding), where=lengths > 0))
 
 
 def label_embedding(embedding: NDArray[Any], n_clusters: int, random_state: RandomState) -> NDArray[np.int64]:

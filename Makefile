@@ -1,0 +1,44 @@
+# `make demo` and `make test` set everything up on a machine with Python 3.11+, a C++20 compiler and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
+
+.PHONY: demo test lint format bench sanitize clean
+.DELETE_ON_ERROR:
+
+# Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
+$(INSTALLED): $(BUILD_INPUTS)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/python examples/digits_report.py
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(wildcard native/*.cpp native/*.hpp native/*.inc tests/native/*.cpp tests/native/*.hpp)
+	$(BIN)/codespell
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(wildcard native/*.cpp native/*.hpp native/*.inc tests/native/*.cpp tests/native/*.hpp)
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks.row_solver
+
+# The C++ solver alone, under the address, undefined-behaviour and thread sanitizers.
+sanitize:
+	bash tests/native/run_sanitizers.sh 20000
+
+clean:
+	rm -rf $(VENV) build demo-report

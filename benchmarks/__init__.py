@@ -1,0 +1,1 @@
+"""Programs that measure kedge against named rivals in the same run."""

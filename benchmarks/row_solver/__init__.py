@@ -1,0 +1,1 @@
+"""Rows per second of the row solver against general quadratic programming solvers."""

@@ -1,0 +1,60 @@
+"""Timing of our own solver."""
+
+import os
+import platform
+import time
+
+import numpy as np
+
+from kedge.kernels import available_kernels, solve_rows
+from kedge.kernels.compiled import _call, instruction_set
+from kedge.kernels.contract import SolveOptions
+from kedge.kernels.selection import default_threads
+
+REPEATS = 5
+
+
+def require_compiled_solver():
+    """Refuse to measure the twin in place of the solver."""
+    if "compiled" not in available_kernels():
+        raise SystemExit("benchmarks need the compiled solver; run `kedge doctor`")
+
+
+def describe_run():
+    """One line that says on what the figures were taken."""
+    return (
+        f"{platform.machine()}, {default_threads()} processors, {instruction_set()} loops, numpy {np.__version__}, "
+        f"load at start {os.getloadavg()[0]:.1f}"
+    )
+
+
+def best_seconds(action):
+    """Shortest of several runs: the machine's other work only ever adds time."""
+    seconds, result = [], None
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        result = action()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds), result
+
+
+def rate(problem, linear, **options):
+    """Rows per second and the coefficients, as a caller sees them: probe, inverse and allocation included."""
+    seconds, solution = best_seconds(lambda: solve_rows(problem.hessian, linear, **options))
+    return len(linear) / seconds, solution.coefficients
+
+
+def forced_rate(problem, large):
+    """Rows per second with one of the two cold starts forced."""
+    pair = problem.hessian.projected_inverse if large else (None, None)
+    options = SolveOptions(tol=1e-10, n_threads=default_threads(), sparse_output=False, want_sums=False)
+    seconds, _ = best_seconds(lambda: _call(problem.hessian, pair, problem.linear, None, options))
+    return len(problem.linear) / seconds
+
+
+def worst_kkt(problem, weights):
+    """Largest KKT residual relative to max|H| + max|f|."""
+    gradient = weights @ problem.hessian.matrix + problem.linear
+    level = (gradient * weights).sum(axis=1, keepdims=True)
+    residual = np.maximum(level - gradient, np.where(weights > 0, np.abs(gradient - level), 0)).max(axis=1)
+    return float((residual / (np.abs(problem.linear).max(axis=1) + np.abs(problem.hessian.matrix).max())).max())
