@@ -3,6 +3,7 @@
 Run with ``make demo``. Uses only data that ships with scikit-learn; labels are used to score, never to fit.
 """
 
+import argparse
 import base64
 import html
 import io
@@ -25,7 +26,7 @@ import matplotlib.pyplot as plt
 
 SEEDS = range(5)
 N_ANCHORS = 100
-REPORT = Path(__file__).parents[1] / "demo-report" / "index.html"
+FOLDER = Path(__file__).parents[1] / "demo-report"
 
 
 def matched_accuracy(truth, labels):
@@ -96,7 +97,7 @@ def html_table(header, rows):
     return f"<table>{''.join(lines)}</table>"
 
 
-def write_report(solver, scores, picture):
+def write_report(folder, solver, scores, picture):
     """Write the page and return its path."""
     page = f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>kedge on digits</title>
 <style>body{{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}}
@@ -109,13 +110,17 @@ img{{max-width:100%}}</style>
 <p>Top: the mean of each cluster. Below: four of the anchors that carry its rows.</p>
 <img alt="cluster means and anchors" src="data:image/png;base64,{picture}">
 <h2>Row solver</h2>{html_table(("quantity", "value"), solver.items())}</html>"""
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text(page, encoding="utf-8")
-    return REPORT
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "index.html"
+    path.write_text(page, encoding="utf-8")
+    return path
 
 
 def main():
     """Run the demo."""
+    parser = argparse.ArgumentParser(description="Cluster handwritten digits and write a page about it.")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the page")
+    folder = parser.parse_args().out
     X, y = load_digits(return_X_y=True)
     scores, model = compare_clusterings(X, y)
     solver = check_solver(X, model.anchors_)
@@ -124,7 +129,7 @@ def main():
     print(f"\n{'method':<26} {'accuracy, %':>13} {'NMI, %':>13} {'seconds':>8}")
     for row in scores:
         print(f"{row[0]:<26} {row[1]:>13} {row[2]:>13} {row[3]:>8}")
-    print(f"\nreport: {write_report(solver, scores, draw_clusters(X, model))}")
+    print(f"\nreport: {write_report(folder, solver, scores, draw_clusters(X, model))}")
 
 
 if __name__ == "__main__":

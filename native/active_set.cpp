@@ -39,8 +39,9 @@ bool ActiveSet::minimise(const double* linear, std::span<const std::int32_t> sta
     // Ordering the support can shift values by rounding and so uncover a violation, hence a second look.
     for (int attempt = 0; attempt < 3; ++attempt) {
         if (!grow(tolerance)) return false;
+        if (!sum_to_one_) return true;  // the caller computes the values anew
         if (factor_.in_order()) {
-            if (sum_to_one_) polish(tolerance);
+            polish(tolerance);
             return true;
         }
         factor_.put_in_order();

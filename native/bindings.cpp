@@ -131,6 +131,7 @@ NB_MODULE(_native, module) {
     module.doc() = "Compiled row solver. Arguments are not checked here; call it through kedge.kernels.";
     nb::class_<Options>(module, "Options")
         .def(nb::init<double, std::size_t, bool, bool>(), "tolerance"_a, "threads"_a, "sparse"_a, "sums"_a);
+    module.def("is_built_for_speed", [] { return kedge::is_built_for_speed(); });
     module.def("instruction_set", [] { return kedge::instruction_set(); });
     define<double>(module);
     define<float>(module);

@@ -31,6 +31,14 @@ const DenseLoops& choose() {
 
 const DenseLoops& loops = choose();
 
+bool is_built_for_speed() {
+#if defined(__OPTIMIZE_SIZE__) || (defined(__GNUC__) && !defined(__OPTIMIZE__))
+    return false;
+#else
+    return true;
+#endif
+}
+
 const char* instruction_set() { return has_avx2() ? "avx2" : "baseline"; }
 
 }  // namespace kedge

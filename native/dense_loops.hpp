@@ -22,6 +22,11 @@ struct DenseLoops {
     void (*multiply_tile)(const double* left, const double* right, std::size_t width, double sign, const double* base,
                           std::size_t base_stride, double* out);
 
+    // Solves kTileRows symmetric positive definite systems of `count` unknowns at once. Both arrays are interleaved
+    // (entry e of system r at kTileRows * e + r): `packed` holds the lower triangles by rows (input, overwritten),
+    // `side` the right-hand sides (input) and the solutions (output). A system that is not definite yields garbage.
+    void (*solve_tile)(double* packed, double* side, std::size_t count);
+
     // row <- solution of L row' = row for the packed lower triangle L of `count` rows (input and output: row).
     void (*forward_substitute)(const double* packed, const double* inverse_diagonal, std::size_t count, double* row);
 
@@ -33,6 +38,9 @@ struct DenseLoops {
 
 // The best loops this processor can run.
 extern const DenseLoops& loops;
+
+// False where the compiler was told to optimise for size, as the binding generator does with sources of its own.
+bool is_built_for_speed();
 
 // Name of the instruction set in use: "baseline" or "avx2".
 const char* instruction_set();

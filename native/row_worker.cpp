@@ -23,7 +23,6 @@ constexpr double kLargeAccuracy = 1e-12;
 
 // Few entries join at first, then as many as are there: supports double until they fit.
 constexpr EntryRule kSmallSupportRule{4, false};
-constexpr EntryRule kLargeSupportRule{0, true};
 
 double largest_diagonal(const QuadraticForm& form) {
     double largest = 0.0;
@@ -39,10 +38,8 @@ RowWorker::RowWorker(const QuadraticForm& form, double tolerance)
       tolerance_(tolerance),
       largest_(largest_diagonal(form)),
       small_(form.hessian, form.width, true, kSmallSupportRule),
-      large_(form.projected_inverse, form.projected_inverse ? form.width : 0, false, kLargeSupportRule),
+      large_(form),
       linear_(kTileRows * form.width),
-      unconstrained_(form.projected_inverse ? kTileRows * form.width : 0),
-      weights_(form.projected_inverse ? kTileRows * form.width : 0),
       gradient_(form.projected_inverse ? kTileRows * form.width : 0) {}
 
 void RowWorker::begin_tile() {
@@ -60,22 +57,9 @@ void RowWorker::solve(std::size_t filled) {
         is_large_[slot] = prefers_large_support(slot);
         any_large = any_large || is_large_[slot];
     }
-    if (any_large) {
-        loops.multiply_tile(linear_.data(), form_.projected_inverse, width_, -1.0, form_.centre, 0,
-                            unconstrained_.data());
-        std::fill(weights_.begin(), weights_.end(), 0.0);
-    }
+    if (any_large) solve_large(filled);
     for (std::size_t slot = 0; slot < filled; ++slot) {
-        if (is_large_[slot]) {
-            solve_large(slot);
-        } else {
-            solve_small(slot, starts_[slot]);
-        }
-    }
-    if (!any_large) return;
-    loops.multiply_tile(weights_.data(), form_.hessian, width_, 1.0, linear_.data(), width_, gradient_.data());
-    for (std::size_t slot = 0; slot < filled; ++slot) {
-        if (is_large_[slot]) check_large(slot);
+        if (!is_large_[slot]) solve_small(slot, starts_[slot]);
     }
 }
 
@@ -115,77 +99,43 @@ void RowWorker::solve_small(std::size_t slot, std::span<const std::int32_t> star
     if (!finished || !(residual(slot, gradient, level) <= allowance(slot))) solve_slowly(slot);
 }
 
-// The dual problem: with N the zeroed entries, z = c + Q mu where c solves the problem without z >= 0 and Q is the
-// projected inverse; mu >= 0 lives on N, z >= 0 is its gradient. N is small when the support is large.
-void RowWorker::solve_large(std::size_t slot) {
-    const double* unconstrained = unconstrained_.data() + slot * width_;
-    zeroed_.clear();
-    double largest = 1.0;
-    const auto& start = starts_[slot];
-    std::size_t next = 0;
-    for (std::size_t j = 0; j < width_; ++j) {
-        largest = std::max(largest, std::abs(unconstrained[j]));
-        const bool started = next < start.size() && start[next] == static_cast<std::int32_t>(j);
-        next += started;
-        if (start.empty() ? unconstrained[j] < 0.0 : !started) zeroed_.push_back(static_cast<std::int32_t>(j));
+void RowWorker::solve_large(std::size_t filled) {
+    large_.begin(linear_.data());
+    for (std::size_t slot = 0; slot < filled; ++slot) {
+        if (is_large_[slot]) is_large_[slot] = large_.add(slot, starts_[slot]);
     }
-    // Most entries would be zeroed: the support is the smaller side after all.
-    const bool support_is_smaller = start.empty() && 2 * zeroed_.size() > width_;
-    if (support_is_smaller || !large_.minimise(unconstrained, zeroed_, 4 * kEpsilon * largest)) {
-        is_large_[slot] = false;
-        solve_small(slot, {});
-        return;
+    large_.solve();
+    loops.multiply_tile(large_.weights(), form_.hessian, width_, 1.0, linear_.data(), width_, gradient_.data());
+    for (std::size_t slot = 0; slot < filled; ++slot) {
+        if (is_large_[slot]) is_large_[slot] = large_.is_finished(slot) && check_large(slot);
     }
-    // The smaller side decides how the final values are computed, so that they depend on the support alone.
-    if (2 * large_.support().size() > width_) {
-        is_large_[slot] = false;
-        solve_small(slot, positive_entries());
-        return;
-    }
-    const double* primal = large_.gradient();
-    double* weights = weights_.data() + slot * width_;
-    double total = 0.0;
-    for (std::size_t j = 0; j < width_; ++j) weights[j] = std::max(primal[j], 0.0);
-    for (const std::int32_t index : large_.support()) weights[index] = 0.0;
-    for (std::size_t j = 0; j < width_; ++j) total += weights[j];
-    for (std::size_t j = 0; j < width_; ++j) weights[j] /= total;
 }
 
-// The support that the dual path ended with: all but the zeroed entries and those at zero by rounding.
-std::span<const std::int32_t> RowWorker::positive_entries() {
-    const double* primal = large_.gradient();
-    support_.clear();
-    const auto zeroed = large_.support();
-    std::size_t next = 0;
-    for (std::size_t j = 0; j < width_; ++j) {
-        const bool is_zeroed = next < zeroed.size() && zeroed[next] == static_cast<std::int32_t>(j);
-        next += is_zeroed;
-        if (!is_zeroed && primal[j] > 0.0) support_.push_back(static_cast<std::int32_t>(j));
-    }
-    return support_;
-}
-
-void RowWorker::check_large(std::size_t slot) {
-    const double* weights = weights_.data() + slot * width_;
+// Takes over the row if it is accurate and its support is large. Otherwise the other path starts from its support:
+// the smaller side decides how the final values are computed, so that they depend on the support alone.
+bool RowWorker::check_large(std::size_t slot) {
+    const double* weights = large_.weights(slot);
     const double* gradient = gradient_.data() + slot * width_;
     const double* row = linear(slot);
     SolvedRow& result = results_[slot];
-    result.support.clear();
-    result.values.clear();
+    result.support.resize(width_ + 1);
+    result.values.resize(width_ + 1);
+    std::size_t taken = 0;
     double level = 0.0, linear_part = 0.0;
     for (std::size_t j = 0; j < width_; ++j) {
-        if (weights[j] == 0.0) continue;
-        result.support.push_back(static_cast<std::int32_t>(j));
-        result.values.push_back(weights[j]);
+        result.support[taken] = static_cast<std::int32_t>(j);
+        result.values[taken] = weights[j];
+        taken += weights[j] > 0.0;
         level += weights[j] * gradient[j];
         linear_part += weights[j] * row[j];
     }
+    result.support.resize(taken);
+    result.values.resize(taken);
     result.quadratic = level - linear_part;
     const double accepted = std::min(tolerance_, kLargeAccuracy) * (largest_ + ranges_[slot]);
-    if (!(residual(slot, gradient, level) <= accepted)) {
-        const std::vector<std::int32_t> support = result.support;
-        solve_small(slot, support);
-    }
+    if (2 * result.support.size() >= width_ && residual(slot, gradient, level) <= accepted) return true;
+    starts_[slot] = result.support;
+    return false;
 }
 
 void RowWorker::solve_slowly(std::size_t slot) {

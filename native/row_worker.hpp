@@ -9,6 +9,7 @@
 
 #include "active_set.hpp"
 #include "dense_loops.hpp"
+#include "large_support.hpp"
 #include "simplex_row_solver.hpp"
 
 namespace kedge {
@@ -36,10 +37,9 @@ class RowWorker {
    private:
     void shift_to_zero(std::size_t slot);
     bool prefers_large_support(std::size_t slot) const;
-    void solve_large(std::size_t slot);
-    std::span<const std::int32_t> positive_entries();
+    void solve_large(std::size_t filled);
     void solve_small(std::size_t slot, std::span<const std::int32_t> start);
-    void check_large(std::size_t slot);
+    bool check_large(std::size_t slot);
     void solve_slowly(std::size_t slot);
     double residual(std::size_t slot, const double* gradient, double level) const;
     double allowance(std::size_t slot) const { return tolerance_ * (largest_ + ranges_[slot]); }
@@ -48,13 +48,12 @@ class RowWorker {
     std::size_t width_;
     double tolerance_, largest_;
     ActiveSet small_;
-    ActiveSet large_;
-    std::vector<double> linear_, unconstrained_, weights_, gradient_;
+    LargeSupportTile large_;
+    std::vector<double> linear_, gradient_;
     std::array<double, kTileRows> ranges_{};
     std::array<bool, kTileRows> is_large_{};
     std::array<std::vector<std::int32_t>, kTileRows> starts_;
     std::array<SolvedRow, kTileRows> results_;
-    std::vector<std::int32_t> zeroed_, support_;
 };
 
 }  // namespace kedge

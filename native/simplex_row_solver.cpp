@@ -57,24 +57,37 @@ bool read_linear(const RowMatrix<T>& matrix, std::size_t row, std::size_t width,
     return checksum == 0.0;
 }
 
+// Collects the columns of the positive entries; the write is unconditional so that the loop has no branch to miss.
+template <class T, class Column>
+bool take_positive(const T* values, std::ptrdiff_t stride, std::size_t count, const Column& column,
+                   std::vector<std::int32_t>& support) {
+    support.resize(count + 1);
+    std::size_t taken = 0;
+    T checksum{0};  // 0 * x is NaN exactly when x is not finite
+    for (std::size_t k = 0; k < count; ++k) {
+        const T value = values[static_cast<std::ptrdiff_t>(k) * stride];
+        checksum += T{0} * value;
+        support[taken] = column(k);
+        taken += value > T{0};
+    }
+    support.resize(taken);
+    return checksum == T{0};
+}
+
 template <class T>
 bool read_start(const StartRows<T>& start, std::size_t row, std::size_t width, std::vector<std::int32_t>& support) {
-    bool finite = true;
-    const auto take = [&](std::size_t column, T value) {
-        finite = finite && std::isfinite(value);
-        if (value > T{0}) support.push_back(static_cast<std::int32_t>(column));
-    };
     if (start.dense.data != nullptr) {
         const T* source = start.dense.data + static_cast<std::ptrdiff_t>(row) * start.dense.row_stride;
-        for (std::size_t j = 0; j < width; ++j) {
-            take(j, source[static_cast<std::ptrdiff_t>(j) * start.dense.column_stride]);
-        }
-    } else if (start.row_starts != nullptr) {
-        for (std::int64_t k = start.row_starts[row]; k < start.row_starts[row + 1]; ++k) {
-            take(static_cast<std::size_t>(start.columns[k]), start.values[k]);
-        }
+        const auto column = [](std::size_t k) { return static_cast<std::int32_t>(k); };
+        return take_positive(source, start.dense.column_stride, width, column, support);
     }
-    return finite;
+    if (start.row_starts != nullptr) {
+        const std::int64_t begin = start.row_starts[row];
+        const auto count = static_cast<std::size_t>(start.row_starts[row + 1] - begin);
+        const auto column = [columns = start.columns + begin](std::size_t k) { return columns[k]; };
+        return take_positive(start.values + begin, 1, count, column, support);
+    }
+    return true;
 }
 
 void add_to_sums(const SolvedRow& row, double linear_part, std::size_t width, std::vector<double>& spread,

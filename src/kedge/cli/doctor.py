@@ -46,9 +46,10 @@ def describe_machine(compiled: bool) -> dict[str, str]:
     """Return platform, compiled solver, threads and BLAS libraries."""
     report = {"platform": platform.platform()}
     if compiled:
-        from kedge.kernels.compiled import instruction_set
+        from kedge.kernels.compiled import instruction_set, is_built_for_speed
 
-        report["compiled solver"] = f"present, {instruction_set()} loops"
+        built = "built for speed" if is_built_for_speed() else "NOT built for speed"
+        report["compiled solver"] = f"present, {instruction_set()} loops, {built}"
     else:
         report["compiled solver"] = "MISSING: rows are solved in NumPy, hundreds of times slower; reinstall kedge"
     report["threads"] = f"{default_threads()} for rows"

@@ -22,6 +22,11 @@ def instruction_set() -> str:
     return str(_native.instruction_set())
 
 
+def is_built_for_speed() -> bool:
+    """Tell whether the solver was compiled for speed rather than for size."""
+    return bool(_native.is_built_for_speed())
+
+
 class CompiledKernel:
     """C++ active-set solver on standard threads; the same bits for any number of threads."""
 

@@ -1,0 +1,78 @@
+"""The shape of the package: one-way imports, short files, documented names, a light import."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kedge
+
+PACKAGE = Path(kedge.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+# Each room may import from the rooms to its right only.
+ORDER = ["cli", "estimators", "model", "kernels"]
+CORE_ONLY = {"model": {"numpy", "scipy", "sklearn"}, "kernels": {"numpy", "scipy", "sklearn"}}
+
+
+def imported_modules(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module
+
+
+def room_of(path):
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else None
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room_of(p)], ids=str)
+def test_imports_point_one_way(path):
+    room = room_of(path)
+    for module in imported_modules(path):
+        parts = module.split(".")
+        if parts[0] == "kedge" and len(parts) > 1 and parts[1] in ORDER:
+            assert ORDER.index(parts[1]) >= ORDER.index(room), f"{path.name} imports {module}"
+        elif room in CORE_ONLY and parts[0] not in sys.stdlib_module_names and parts[0] != "kedge":
+            assert parts[0] in CORE_ONLY[room], f"{path.name} imports {module}"
+
+
+def function_length(node):
+    """Lines of a function after its docstring."""
+    has_docstring = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
+    return node.end_lineno - node.body[int(has_docstring)].lineno + 1
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_files_and_functions_are_short(path):
+    text = path.read_text()
+    assert len(text.splitlines()) < 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert function_length(node) < 50, f"{path.name}: {node.name}"
+
+
+def test_every_public_name_is_documented():
+    for name in kedge.__all__:
+        thing = getattr(kedge, name)
+        if callable(thing):
+            assert thing.__doc__, name
+            if isinstance(thing, type):
+                methods = [m for m in vars(thing) if not m.startswith("_") and callable(getattr(thing, m))]
+                assert all(getattr(thing, m).__doc__ for m in methods)
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        kedge.nothing  # noqa: B018
+    assert "SGL" in dir(kedge)
+
+
+def test_import_of_the_package_loads_nothing_heavy():
+    program = "import sys, kedge; print([m for m in ('numpy', 'scipy', 'sklearn', 'typer') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
