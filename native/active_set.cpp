@@ -36,17 +36,19 @@ bool ActiveSet::minimise(const double* linear, std::span<const std::int32_t> sta
     factor_.begin_row(linear);
     seed(start);
     settle();
-    // Ordering the support can shift values by rounding and so uncover a violation, hence a second look.
-    for (int attempt = 0; attempt < 3; ++attempt) {
+    price();
+    // Ordering the support and refining the values can shift them by rounding and so uncover a violation or push an
+    // entry below zero; a few looks suffice, and the caller judges what is returned.
+    for (int attempt = 0; attempt < 6; ++attempt) {
         if (!grow(tolerance)) return false;
         if (!sum_to_one_) return true;  // the caller computes the values anew
-        if (factor_.in_order()) {
-            polish(tolerance);
+        if (!factor_.in_order()) {
+            factor_.put_in_order();
+            settle();
+            price();
+        } else if (polish(tolerance)) {
             return true;
         }
-        factor_.put_in_order();
-        settle();
-        price();
     }
     return true;
 }
@@ -96,6 +98,7 @@ void ActiveSet::price() {
 // Leaves the gradient on the support in candidate_.
 bool ActiveSet::is_accurate(double tolerance) {
     const auto support = factor_.support();
+    if (support.empty()) return true;
     double lowest = gradient_[static_cast<std::size_t>(support[0])], highest = lowest, total = 0.0;
     for (std::size_t i = 0; i < support.size(); ++i) {
         candidate_[i] = gradient_[static_cast<std::size_t>(support[i])];
@@ -107,14 +110,25 @@ bool ActiveSet::is_accurate(double tolerance) {
 }
 
 // Two large vectors cancel in the solve when the matrix is ill-conditioned; a refinement step or two repair it.
-void ActiveSet::polish(double tolerance) {
-    for (int step = 0; step < 2 && factor_.size() > 0 && !is_accurate(tolerance); ++step) {
+// False: that took an entry to zero or below, and the support had to change.
+bool ActiveSet::polish(double tolerance) {
+    for (int step = 0; step < 2 && !is_accurate(tolerance); ++step) {
         double missing = 1.0;
         for (std::size_t i = 0; i < factor_.size(); ++i) missing -= values_[i];
         factor_.refine(candidate_.data(), missing, values_.data());
         price();
     }
-    for (std::size_t i = 0; i < factor_.size(); ++i) values_[i] = std::max(values_[i], 0.0);
+    const std::size_t count = factor_.size();
+    bool positive = true;
+    for (std::size_t i = 0; i < count; ++i) {
+        keep_[i] = values_[i] > 0.0;
+        positive = positive && keep_[i];
+    }
+    if (positive) return true;
+    factor_.retain({keep_.data(), count});
+    settle();
+    price();
+    return false;
 }
 
 // Lawson-Hanson rounds with several entries at a time. Every accepted step lowers the objective, so no support
@@ -122,7 +136,6 @@ void ActiveSet::polish(double tolerance) {
 bool ActiveSet::grow(double tolerance) {
     const std::size_t max_rounds = 100 + 10 * width_;
     bool one_at_a_time = false;
-    price();
     for (std::size_t round = 0; round < max_rounds; ++round) {
         const std::size_t before = factor_.size();
         if (enter_violated(tolerance, one_at_a_time) == 0) return true;

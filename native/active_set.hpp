@@ -35,7 +35,7 @@ class ActiveSet {
     bool grow(double tolerance);
     void price();
     bool is_accurate(double tolerance);
-    void polish(double tolerance);
+    bool polish(double tolerance);
     std::size_t enter_violated(double tolerance, bool one_at_a_time);
     bool absorb(std::size_t first_new);
     bool drop_unwanted_newcomers(std::size_t first_new);

@@ -1,5 +1,8 @@
 #include "dense_loops.hpp"
 
+#include <cstdlib>
+#include <cstring>
+
 namespace kedge {
 
 namespace baseline {
@@ -11,10 +14,16 @@ extern const DenseLoops kLoops;
 
 namespace {
 
-bool has_avx2() {
+// KEDGE_INSTRUCTION_SET=baseline gives the same last bits on every machine of a platform, at some cost in speed.
+bool asked_for_baseline() {
+    const char* wish = std::getenv("KEDGE_INSTRUCTION_SET");
+    return wish != nullptr && std::strcmp(wish, "baseline") == 0;
+}
+
+bool uses_avx2() {
 #if defined(__x86_64__) && defined(__GNUC__)
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return !asked_for_baseline() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
     return false;
 #endif
@@ -22,7 +31,7 @@ bool has_avx2() {
 
 const DenseLoops& choose() {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (has_avx2()) return avx2::kLoops;
+    if (uses_avx2()) return avx2::kLoops;
 #endif
     return baseline::kLoops;
 }
@@ -39,6 +48,6 @@ bool is_built_for_speed() {
 #endif
 }
 
-const char* instruction_set() { return has_avx2() ? "avx2" : "baseline"; }
+const char* instruction_set() { return uses_avx2() ? "avx2" : "baseline"; }
 
 }  // namespace kedge

@@ -17,6 +17,9 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // so it sits just above the rounding of one gradient rather than at the caller's tolerance.
 constexpr double kEntryTolerance = 16 * kEpsilon;
 
+// Weights that miss their sum by more are not a solution, whatever their gradient.
+constexpr double kSumError = 1e-13;
+
 // The dual path loses digits to the inverse of an ill-conditioned H. Past this residual its support is taken over and
 // solved again on the support itself, which does not.
 constexpr double kLargeAccuracy = 1e-12;
@@ -73,7 +76,8 @@ void RowWorker::shift_to_zero(std::size_t slot) {
         highest = std::max(highest, row[j]);
     }
     for (std::size_t j = 0; j < width_; ++j) row[j] -= lowest;
-    ranges_[slot] = highest - lowest;
+    // Never looser than max|f| of the row as it was given, nor than what is left after the shift.
+    magnitudes_[slot] = std::min(highest - lowest, std::max(std::abs(lowest), std::abs(highest)));
 }
 
 bool RowWorker::prefers_large_support(std::size_t slot) const {
@@ -132,7 +136,7 @@ bool RowWorker::check_large(std::size_t slot) {
     result.support.resize(taken);
     result.values.resize(taken);
     result.quadratic = level - linear_part;
-    const double accepted = std::min(tolerance_, kLargeAccuracy) * (largest_ + ranges_[slot]);
+    const double accepted = std::min(tolerance_, kLargeAccuracy) * (largest_ + magnitudes_[slot]);
     if (2 * result.support.size() >= width_ && residual(slot, gradient, level) <= accepted) return true;
     starts_[slot] = result.support;
     return false;
@@ -162,12 +166,11 @@ double RowWorker::residual(std::size_t slot, const double* gradient, double leve
     double worst = 0.0;
     for (std::size_t j = 0; j < width_; ++j) worst = std::max(worst, level - gradient[j]);
     const double total = std::accumulate(results_[slot].values.begin(), results_[slot].values.end(), 0.0);
-    worst = std::max(worst, std::abs(total - 1.0) * largest_);
+    if (!(std::abs(total - 1.0) <= kSumError)) return std::numeric_limits<double>::infinity();
     for (const std::int32_t index : results_[slot].support) {
         worst = std::max(worst, std::abs(gradient[static_cast<std::size_t>(index)] - level));
     }
-    // A NaN compares false with everything above; make it fail the caller's test instead of vanishing.
-    return std::isnan(level) ? std::numeric_limits<double>::infinity() : worst;
+    return worst;
 }
 
 }  // namespace kedge

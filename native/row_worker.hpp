@@ -42,7 +42,7 @@ class RowWorker {
     bool check_large(std::size_t slot);
     void solve_slowly(std::size_t slot);
     double residual(std::size_t slot, const double* gradient, double level) const;
-    double allowance(std::size_t slot) const { return tolerance_ * (largest_ + ranges_[slot]); }
+    double allowance(std::size_t slot) const { return tolerance_ * (largest_ + magnitudes_[slot]); }
 
     QuadraticForm form_;
     std::size_t width_;
@@ -50,7 +50,7 @@ class RowWorker {
     ActiveSet small_;
     LargeSupportTile large_;
     std::vector<double> linear_, gradient_;
-    std::array<double, kTileRows> ranges_{};
+    std::array<double, kTileRows> magnitudes_{};
     std::array<bool, kTileRows> is_large_{};
     std::array<std::vector<std::int32_t>, kTileRows> starts_;
     std::array<SolvedRow, kTileRows> results_;

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from kedge.kernels import available_kernels, solve_rows
-from kedge.kernels.compiled import _call, instruction_set
+from kedge.kernels.compiled import call_native, instruction_set
 from kedge.kernels.contract import SolveOptions
 from kedge.kernels.selection import default_threads
 
@@ -48,7 +48,7 @@ def forced_rate(problem, large):
     """Rows per second with one of the two cold starts forced."""
     pair = problem.hessian.projected_inverse if large else (None, None)
     options = SolveOptions(tol=1e-10, n_threads=default_threads(), sparse_output=False, want_sums=False)
-    seconds, _ = best_seconds(lambda: _call(problem.hessian, pair, problem.linear, None, options))
+    seconds, _ = best_seconds(lambda: call_native(problem.hessian, pair, problem.linear, None, options))
     return len(problem.linear) / seconds
 
 

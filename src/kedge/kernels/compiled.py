@@ -41,7 +41,7 @@ class CompiledKernel:
     ) -> RowSolution:
         """Solve every row; see :class:`kedge.kernels.contract.Kernel`."""
         large = hessian.projected_inverse if expects_large_supports(hessian, linear, start) else (None, None)
-        return _call(hessian, large, linear, start, options)
+        return call_native(hessian, large, linear, start, options)
 
 
 def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None) -> bool:
@@ -53,20 +53,21 @@ def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: 
     weights: RowMatrix
     if start is None:
         options = SolveOptions(tol=1e-6, n_threads=1, sparse_output=True, want_sums=False)
-        weights = _call(hessian, (None, None), linear[probe], None, options).coefficients
+        weights = call_native(hessian, (None, None), linear[probe], None, options).coefficients
     else:
         weights = start[probe]
     n_positive = int(np.count_nonzero((weights if isinstance(weights, np.ndarray) else weights.data) > 0))
     return bool(n_positive > LARGE_SUPPORT * n_anchors * len(probe))
 
 
-def _call(
+def call_native(
     hessian: PreparedHessian,
     large: tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None],
     linear: FloatArray,
     start: RowMatrix | None,
     options: SolveOptions,
 ) -> RowSolution:
+    """Run the extension with (``large``: the projected inverse and centre) or without the start for large supports."""
     native_options = _native.Options(options.tol, options.n_threads, options.sparse_output, options.want_sums)
     if start is not None and not isinstance(start, np.ndarray):
         rows = start.indptr.astype(np.int64), start.indices.astype(np.int32), start.data

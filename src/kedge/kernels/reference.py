@@ -98,12 +98,13 @@ def solve_row(hessian: Vector, linear: Vector, start: Support) -> Vector:
 
 
 def optimality_gap(hessian: Vector, linear: Vector, weights: Vector) -> float:
-    """Return the KKT residual of one row relative to ``max H + range of f``."""
+    """Return the KKT residual of one row relative to ``max|H| + max|f|``, or to the range of f if that is smaller."""
+    magnitude = min(float(np.abs(linear).max()), float(np.ptp(linear)))
     linear = linear - linear.min()
     gradient = hessian @ weights + linear
     level = weights @ gradient
     residual = max(float((level - gradient).max()), float(np.abs(gradient[weights > 0] - level).max()))
-    return residual / float(hessian.diagonal().max() + linear.max())
+    return residual / (float(hessian.diagonal().max()) + magnitude)
 
 
 class ReferenceKernel:

@@ -40,8 +40,8 @@ def simplex_qp(
         Where to start: the positive entries of each row are its first support. Need not be feasible; a row without
         a positive entry starts from nothing. Changes the time, not the result.
     tol : float, default=1e-10
-        Bound on the optimality residual of a row relative to the largest entry of the Hessian plus the range of its
-        linear term.
+        Bound on the optimality residual of a row relative to the largest entry of the Hessian plus the largest
+        entry of its linear term.
     n_threads : int, default=None
         Threads to use; None means every processor this process may use. The result does not depend on it.
 
