@@ -9,30 +9,37 @@ namespace kedge {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// Searches per row before the other path is asked; the second and third only mend rounding.
-constexpr int kRounds = 4;
+// Rounds of the whole block; what is not settled by then goes to the other path.
+constexpr int kRounds = 24;
+// Exchanges that may fail to reduce the violations before the active set takes the row.
+constexpr int kPatience = 2;
 constexpr EntryRule kEverythingEnters{0, true};
 
 }  // namespace
 
-LargeSupportTile::LargeSupportTile(const QuadraticForm& form)
+LargeSupportBlock::LargeSupportBlock(const QuadraticForm& form)
     : form_(form),
       width_(form.projected_inverse ? form.width : 0),
       active_set_(form.projected_inverse, width_, false, kEverythingEnters),
-      unconstrained_(kTileRows * width_),
-      weights_(kTileRows * width_),
+      unconstrained_(kBlockRows * width_),
+      weights_(kBlockRows * width_),
       side_(kTileRows * width_),
-      multipliers_(width_) {}
-
-void LargeSupportTile::begin(const double* linear) {
-    loops.multiply_tile(linear, form_.projected_inverse, width_, -1.0, form_.centre, 0, unconstrained_.data());
-    std::fill(weights_.begin(), weights_.end(), 0.0);
-    state_.fill(State::absent);
+      multipliers_(width_) {
+    exchanged_.reserve(width_);
 }
 
-bool LargeSupportTile::add(std::size_t slot, const std::vector<std::int32_t>& start) {
-    const double* row = unconstrained_.data() + slot * width_;
-    auto& zeroed = zeroed_[slot];
+void LargeSupportBlock::begin(const double* linear) {
+    for (std::size_t slot = 0; slot < kBlockRows; slot += kTileRows) {
+        loops.multiply_tile(linear + slot * width_, form_.projected_inverse, width_, -1.0, form_.centre, 0,
+                            unconstrained_.data() + slot * width_);
+    }
+    std::fill(weights_.begin(), weights_.end(), 0.0);
+    for (Row& row : rows_) row.state = State::absent;
+}
+
+bool LargeSupportBlock::add(std::size_t slot, const std::vector<std::int32_t>& start) {
+    const double* unconstrained = unconstrained_.data() + slot * width_;
+    auto& zeroed = rows_[slot].zeroed;
     zeroed.resize(width_ + 1);
     double largest = 1.0;
     std::size_t next = 0, taken = 0;
@@ -41,97 +48,126 @@ bool LargeSupportTile::add(std::size_t slot, const std::vector<std::int32_t>& st
         const bool started = next < start.size() && start[next] == index;
         next += started;
         zeroed[taken] = index;
-        taken += start.empty() ? row[j] < 0.0 : !started;
-        largest = std::max(largest, std::abs(row[j]));
+        taken += start.empty() ? unconstrained[j] < 0.0 : !started;
+        largest = std::max(largest, std::abs(unconstrained[j]));
     }
     zeroed.resize(taken);
-    if (2 * zeroed.size() > width_) return false;
-    tolerance_[slot] = 4 * kEpsilon * largest;
-    // A start is tried as it is: after a small change it is right for most rows.
-    state_[slot] = start.empty() ? State::searching : State::proposed;
+    if (2 * taken > width_) return false;
+    rows_[slot].state = State::proposed;
+    rows_[slot].tolerance = 4 * kEpsilon * largest;
+    rows_[slot].fewest_violations = width_ + 1;
+    rows_[slot].patience = kPatience;
     return true;
 }
 
-void LargeSupportTile::solve() {
+void LargeSupportBlock::solve() {
     for (int round = 0; round < kRounds; ++round) {
-        bool any_proposed = false;
-        for (std::size_t slot = 0; slot < kTileRows; ++slot) {
-            if (state_[slot] == State::searching) search(slot);
-            any_proposed = any_proposed || state_[slot] == State::proposed;
+        std::array<std::size_t, kBlockRows> pending;
+        std::size_t count = 0;
+        for (std::size_t slot = 0; slot < kBlockRows; ++slot) {
+            if (rows_[slot].state == State::proposed) pending[count++] = slot;
         }
-        if (!any_proposed) return;
-        compute_values();
-        for (std::size_t slot = 0; slot < kTileRows; ++slot) {
-            if (state_[slot] == State::proposed) judge(slot);
+        if (count == 0) return;
+        for (std::size_t first = 0; first < count; first += kTileRows) {
+            const std::span group(pending.data() + first, std::min(kTileRows, count - first));
+            compute_multipliers(group);
+            for (std::size_t lane = 0; lane < group.size(); ++lane) judge(group[lane], lane);
         }
     }
 }
 
-void LargeSupportTile::search(std::size_t slot) {
-    auto& zeroed = zeroed_[slot];
-    if (!active_set_.minimise(unconstrained_.data() + slot * width_, zeroed, tolerance_[slot])) {
-        state_[slot] = State::failed;
-        return;
-    }
-    const auto found = active_set_.support();
-    zeroed.assign(found.begin(), found.end());
-    std::sort(zeroed.begin(), zeroed.end());
-    state_[slot] = State::proposed;
-}
-
-// Multipliers of all proposed rows at once; shorter systems are padded with rows of the identity.
-void LargeSupportTile::compute_values() {
+// Multipliers of up to kTileRows rows at once, one row per lane; shorter systems are padded with the identity.
+void LargeSupportBlock::compute_multipliers(std::span<const std::size_t> group) {
     std::size_t count = 0;
-    for (std::size_t slot = 0; slot < kTileRows; ++slot) {
-        if (state_[slot] == State::proposed) count = std::max(count, zeroed_[slot].size());
-    }
+    for (const std::size_t slot : group) count = std::max(count, rows_[slot].zeroed.size());
     packed_.resize(std::max(packed_.size(), kTileRows * count * (count + 1) / 2));
-    for (std::size_t slot = 0; slot < kTileRows; ++slot) {
-        const auto& zeroed = zeroed_[slot];
-        const std::size_t used = state_[slot] == State::proposed ? zeroed.size() : 0;
-        const double* row = unconstrained_.data() + slot * width_;
-        double* target = packed_.data() + slot;
-        for (std::size_t i = 0; i < used; ++i) {
-            const double* source = form_.projected_inverse + static_cast<std::size_t>(zeroed[i]) * width_;
-            for (std::size_t j = 0; j <= i; ++j, target += kTileRows) *target = source[zeroed[j]];
-            side_[kTileRows * i + slot] = -row[zeroed[i]];
+    for (std::size_t lane = 0; lane < kTileRows; ++lane) {
+        double* target = packed_.data() + lane;
+        std::size_t used = 0;
+        if (lane < group.size()) {
+            const auto& zeroed = rows_[group[lane]].zeroed;
+            const double* unconstrained = unconstrained_.data() + group[lane] * width_;
+            used = zeroed.size();
+            for (std::size_t i = 0; i < used; ++i) {
+                const double* source = form_.projected_inverse + static_cast<std::size_t>(zeroed[i]) * width_;
+                for (std::size_t j = 0; j <= i; ++j, target += kTileRows) *target = source[zeroed[j]];
+                side_[kTileRows * i + lane] = -unconstrained[zeroed[i]];
+            }
         }
         for (std::size_t i = used; i < count; ++i) {
             for (std::size_t j = 0; j <= i; ++j, target += kTileRows) *target = i == j ? 1.0 : 0.0;
-            side_[kTileRows * i + slot] = 0.0;
+            side_[kTileRows * i + lane] = 0.0;
         }
     }
     loops.solve_tile(packed_.data(), side_.data(), count);
 }
 
-// Accepts the proposed N if its multipliers are positive and no other entry is negative; else searches from there.
-void LargeSupportTile::judge(std::size_t slot) {
-    const auto& zeroed = zeroed_[slot];
-    bool fits = true;
-    for (std::size_t i = 0; i < zeroed.size(); ++i) {
-        multipliers_[i] = side_[kTileRows * i + slot];
-        fits = fits && multipliers_[i] >= 0.0;
-    }
+// Accepts N if its multipliers are nonnegative and no other entry is negative; else N changes.
+void LargeSupportBlock::judge(std::size_t slot, std::size_t lane) {
+    Row& row = rows_[slot];
     double* weights = weights_.data() + slot * width_;
-    if (fits) {
-        loops.combine_rows(form_.projected_inverse, width_, zeroed.data(), zeroed.size(), multipliers_.data(),
-                           unconstrained_.data() + slot * width_, weights);
-        for (const std::int32_t index : zeroed) weights[index] = 0.0;
-        const double lowest = *std::min_element(weights, weights + width_);
-        fits = lowest >= -tolerance_[slot];
+    std::size_t violations = 0;
+    for (std::size_t i = 0; i < row.zeroed.size(); ++i) {
+        multipliers_[i] = side_[kTileRows * i + lane];
+        violations += !(multipliers_[i] >= 0.0);
     }
-    if (!fits) {
-        std::fill(weights, weights + width_, 0.0);
-        state_[slot] = State::searching;
+    loops.combine_rows(form_.projected_inverse, width_, row.zeroed.data(), row.zeroed.size(), multipliers_.data(),
+                       unconstrained_.data() + slot * width_, weights);
+    for (const std::int32_t index : row.zeroed) weights[index] = 0.0;
+    for (std::size_t j = 0; j < width_; ++j) violations += !(weights[j] >= -row.tolerance);
+    if (violations == 0) {
+        accept(slot);
+    } else {
+        exchange(slot, violations);
+    }
+}
+
+void LargeSupportBlock::exchange(std::size_t slot, std::size_t violations) {
+    Row& row = rows_[slot];
+    double* weights = weights_.data() + slot * width_;
+    exchanged_.clear();
+    std::size_t next = 0;
+    for (std::size_t j = 0; j < width_; ++j) {
+        const auto index = static_cast<std::int32_t>(j);
+        const bool zeroed = next < row.zeroed.size() && row.zeroed[next] == index;
+        const bool stays = zeroed ? multipliers_[next] >= 0.0 : !(weights[j] >= -row.tolerance);
+        next += zeroed;
+        if (stays) exchanged_.push_back(index);
+        weights[j] = 0.0;
+    }
+    row.zeroed.swap(exchanged_);
+    if (violations < row.fewest_violations) {
+        row.fewest_violations = violations;
+        row.patience = kPatience;
+    } else if (row.patience-- == 0) {
+        search(slot);
+    }
+    if (2 * row.zeroed.size() > width_) row.state = State::failed;  // a small support after all
+}
+
+void LargeSupportBlock::search(std::size_t slot) {
+    Row& row = rows_[slot];
+    if (!active_set_.minimise(unconstrained_.data() + slot * width_, row.zeroed, row.tolerance)) {
+        row.state = State::failed;
         return;
     }
+    const auto found = active_set_.support();
+    row.zeroed.assign(found.begin(), found.end());
+    std::sort(row.zeroed.begin(), row.zeroed.end());
+    row.fewest_violations = width_ + 1;
+    row.patience = kPatience;
+}
+
+void LargeSupportBlock::accept(std::size_t slot) {
+    double* weights = weights_.data() + slot * width_;
     double total = 0.0;
     for (std::size_t j = 0; j < width_; ++j) {
         weights[j] = std::max(weights[j], 0.0);
         total += weights[j];
     }
-    for (std::size_t j = 0; j < width_; ++j) weights[j] /= total;
-    state_[slot] = State::finished;
+    const double scale = 1.0 / total;
+    for (std::size_t j = 0; j < width_; ++j) weights[j] *= scale;
+    rows_[slot].state = State::finished;
 }
 
 }  // namespace kedge

@@ -42,12 +42,12 @@ RowWorker::RowWorker(const QuadraticForm& form, double tolerance)
       largest_(largest_diagonal(form)),
       small_(form.hessian, form.width, true, kSmallSupportRule),
       large_(form),
-      linear_(kTileRows * form.width),
-      gradient_(form.projected_inverse ? kTileRows * form.width : 0) {}
+      linear_(kBlockRows * form.width),
+      gradient_(form.projected_inverse ? kBlockRows * form.width : 0) {}
 
-void RowWorker::begin_tile() {
+void RowWorker::begin_block() {
     std::fill(linear_.begin(), linear_.end(), 0.0);
-    for (std::size_t slot = 0; slot < kTileRows; ++slot) {
+    for (std::size_t slot = 0; slot < kBlockRows; ++slot) {
         starts_[slot].clear();
         results_[slot].status = RowStatus::solved;
     }
@@ -109,7 +109,11 @@ void RowWorker::solve_large(std::size_t filled) {
         if (is_large_[slot]) is_large_[slot] = large_.add(slot, starts_[slot]);
     }
     large_.solve();
-    loops.multiply_tile(large_.weights(), form_.hessian, width_, 1.0, linear_.data(), width_, gradient_.data());
+    for (std::size_t slot = 0; slot < filled; slot += kTileRows) {
+        const std::size_t at = slot * width_;
+        loops.multiply_tile(large_.weights(slot), form_.hessian, width_, 1.0, linear_.data() + at, width_,
+                            gradient_.data() + at);
+    }
     for (std::size_t slot = 0; slot < filled; ++slot) {
         if (is_large_[slot]) is_large_[slot] = large_.is_finished(slot) && check_large(slot);
     }

@@ -1,4 +1,4 @@
-// Solves tiles of rows: picks the start for each row, checks the result, falls back where it must.
+// Solves blocks of rows: picks the start for each row, checks the result, falls back where it must.
 #pragma once
 
 #include <array>
@@ -21,13 +21,13 @@ struct SolvedRow {
     RowStatus status = RowStatus::solved;
 };
 
-// One per thread. Call load() for each row of the tile, then solve(), then read result().
+// One per thread. Call load() for each row of the block, then solve(), then read result().
 class RowWorker {
    public:
     RowWorker(const QuadraticForm& form, double tolerance);
 
-    void begin_tile();
-    // The buffers for one row of the tile, to be filled by the caller: linear term and start support (ascending).
+    void begin_block();
+    // The buffers for one row of the block, to be filled by the caller: linear term and start support (ascending).
     double* linear(std::size_t slot) { return linear_.data() + slot * width_; }
     std::vector<std::int32_t>& start(std::size_t slot) { return starts_[slot]; }
     void solve(std::size_t filled);
@@ -48,12 +48,12 @@ class RowWorker {
     std::size_t width_;
     double tolerance_, largest_;
     ActiveSet small_;
-    LargeSupportTile large_;
+    LargeSupportBlock large_;
     std::vector<double> linear_, gradient_;
-    std::array<double, kTileRows> magnitudes_{};
-    std::array<bool, kTileRows> is_large_{};
-    std::array<std::vector<std::int32_t>, kTileRows> starts_;
-    std::array<SolvedRow, kTileRows> results_;
+    std::array<double, kBlockRows> magnitudes_{};
+    std::array<bool, kBlockRows> is_large_{};
+    std::array<std::vector<std::int32_t>, kBlockRows> starts_;
+    std::array<SolvedRow, kBlockRows> results_;
 };
 
 }  // namespace kedge

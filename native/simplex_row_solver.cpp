@@ -178,9 +178,9 @@ class LaneRunner {
             sums_[lane].gram.assign(form_.width * form_.width, 0.0);
             sums_[lane].column_sums.assign(form_.width, 0.0);
         }
-        for (std::size_t first = range.begin; first < range.end && !clock.stopped(); first += kTileRows) {
-            const std::size_t filled = std::min(kTileRows, range.end - first);
-            worker.begin_tile();
+        for (std::size_t first = range.begin; first < range.end && !clock.stopped(); first += kBlockRows) {
+            const std::size_t filled = std::min(kBlockRows, range.end - first);
+            worker.begin_block();
             for (std::size_t slot = 0; slot < filled; ++slot) load(worker, slot, first + slot);
             worker.solve(filled);
             for (std::size_t slot = 0; slot < filled; ++slot) store(worker.result(slot), first + slot, lane, spread);
