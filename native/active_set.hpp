@@ -10,15 +10,12 @@
 
 namespace kedge {
 
-// How many violated entries enter the support at once.
-struct EntryRule {
-    std::size_t at_least;  // even when the support is smaller
-    bool all;              // no bound: every violated entry enters
-};
+// How many violated entries enter the support at once: one for every three that are there (at least one), or all.
+enum class Entering : std::uint8_t { few, all };
 
 class ActiveSet {
    public:
-    ActiveSet(const double* matrix, std::size_t width, bool sum_to_one, EntryRule rule);
+    ActiveSet(const double* matrix, std::size_t width, bool sum_to_one, Entering entering);
 
     // Minimises from the given support. `tolerance` is absolute, on the gradient. False: the bound on rounds was hit.
     bool minimise(const double* linear, std::span<const std::int32_t> start, double tolerance);
@@ -37,6 +34,7 @@ class ActiveSet {
     bool is_accurate(double tolerance);
     bool polish(double tolerance);
     std::size_t enter_violated(double tolerance, bool one_at_a_time);
+    void pick_violated(double bound, std::size_t wanted);
     bool absorb(std::size_t first_new);
     bool drop_unwanted_newcomers(std::size_t first_new);
     void step_to_boundary();
@@ -44,7 +42,7 @@ class ActiveSet {
     const double* matrix_;
     std::size_t width_;
     bool sum_to_one_;
-    EntryRule rule_;
+    Entering entering_;
     const double* linear_ = nullptr;
     SupportFactor factor_;
     double multiplier_ = 0.0;

@@ -13,14 +13,13 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr int kRounds = 24;
 // Exchanges that may fail to reduce the violations before the active set takes the row.
 constexpr int kPatience = 2;
-constexpr EntryRule kEverythingEnters{0, true};
 
 }  // namespace
 
 LargeSupportBlock::LargeSupportBlock(const QuadraticForm& form)
     : form_(form),
       width_(form.projected_inverse ? form.width : 0),
-      active_set_(form.projected_inverse, width_, false, kEverythingEnters),
+      active_set_(form.projected_inverse, width_, false, Entering::all),
       unconstrained_(kBlockRows * width_),
       weights_(kBlockRows * width_),
       side_(kTileRows * width_),

@@ -24,9 +24,6 @@ constexpr double kSumError = 1e-13;
 // solved again on the support itself, which does not.
 constexpr double kLargeAccuracy = 1e-12;
 
-// Few entries join at first, then as many as are there: supports double until they fit.
-constexpr EntryRule kSmallSupportRule{4, false};
-
 double largest_diagonal(const QuadraticForm& form) {
     double largest = 0.0;
     for (std::size_t j = 0; j < form.width; ++j) largest = std::max(largest, form.hessian[j * form.width + j]);
@@ -40,7 +37,7 @@ RowWorker::RowWorker(const QuadraticForm& form, double tolerance)
       width_(form.width),
       tolerance_(tolerance),
       largest_(largest_diagonal(form)),
-      small_(form.hessian, form.width, true, kSmallSupportRule),
+      small_(form.hessian, form.width, true, Entering::few),
       large_(form),
       linear_(kBlockRows * form.width),
       gradient_(form.projected_inverse ? kBlockRows * form.width : 0) {}
