@@ -11,7 +11,8 @@ from kedge.kernels.compiled import call_native, instruction_set
 from kedge.kernels.contract import SolveOptions
 from kedge.kernels.selection import default_threads
 
-REPEATS = 5
+REPEATS = 4
+LEAST_SECONDS = 1.0
 
 
 def require_compiled_solver():
@@ -29,9 +30,9 @@ def describe_run():
 
 
 def best_seconds(action):
-    """Shortest of several runs: the machine's other work only ever adds time."""
+    """Shortest of several runs: the machine's other work only ever adds time, and hits short runs hardest."""
     seconds, result = [], None
-    for _ in range(REPEATS):
+    while len(seconds) < REPEATS or sum(seconds) < LEAST_SECONDS:
         started = time.perf_counter()
         result = action()
         seconds.append(time.perf_counter() - started)
@@ -44,12 +45,13 @@ def rate(problem, linear, **options):
     return len(linear) / seconds, solution.coefficients
 
 
-def forced_rate(problem, large):
+def forced_rate(problem, large, most_rows=None):
     """Rows per second with one of the two cold starts forced."""
+    linear = problem.linear[:most_rows]
     pair = problem.hessian.projected_inverse if large else (None, None)
     options = SolveOptions(tol=1e-10, n_threads=default_threads(), sparse_output=False, want_sums=False)
-    seconds, _ = best_seconds(lambda: call_native(problem.hessian, pair, problem.linear, None, options))
-    return len(problem.linear) / seconds
+    seconds, _ = best_seconds(lambda: call_native(problem.hessian, pair, linear, None, options))
+    return len(linear) / seconds
 
 
 def worst_kkt(problem, weights):
