@@ -1,8 +1,9 @@
 """The commands, on typer (extra ``cli``)."""
 
+from importlib.metadata import version as installed_version
+
 import typer
 
-import kedge
 from kedge.cli.doctor import print_report
 
 app = typer.Typer(
@@ -14,7 +15,7 @@ app = typer.Typer(
 def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
     """Subspace clustering at k-means cost."""
     if version:
-        typer.echo(f"kedge {kedge.__version__}")
+        typer.echo(f"kedge {installed_version('kedge')}")
         raise typer.Exit
 
 

@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 from threadpoolctl import threadpool_info
 
-import kedge
 from kedge.kernels import PreparedHessian, available_kernels, solve_rows
 from kedge.kernels.selection import default_threads
 
@@ -35,7 +34,7 @@ def print_report() -> int:
 
 def describe_versions() -> dict[str, str]:
     """Return kedge, Python, and the versions of what it stands on."""
-    report = {"kedge": kedge.__version__, "python": f"{platform.python_version()} ({sys.executable})"}
+    report = {"kedge": _installed("kedge"), "python": f"{platform.python_version()} ({sys.executable})"}
     report |= {name: _installed(name) for name in CORE}
     for extra, names in EXTRAS.items():
         report[f"extra {extra}"] = ", ".join(f"{name} {_installed(name)}" for name in names)
