@@ -12,14 +12,12 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
-from sklearn.metrics import normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
 
 import kedge
 from kedge.kernels import solve_rows
+from kedge.metrics import clustering_accuracy, nmi
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -27,12 +25,6 @@ import matplotlib.pyplot as plt
 SEEDS = range(5)
 N_ANCHORS = 100
 FOLDER = Path(__file__).parents[1] / "demo-report"
-
-
-def matched_accuracy(truth, labels):
-    """Share of rows whose cluster is matched to their class, at the best one-to-one matching."""
-    table = contingency_matrix(truth, labels)
-    return table[linear_sum_assignment(-table)].sum() / len(truth)
 
 
 def check_solver(X, anchors):
@@ -65,8 +57,8 @@ def compare_clusterings(X, y):
             started = time.perf_counter()
             model = make(seed).fit(X)
             seconds = time.perf_counter() - started
-            nmi = normalized_mutual_info_score(y, model.labels_)
-            scores.append((100 * matched_accuracy(y, model.labels_), 100 * nmi, seconds))
+            agreement = clustering_accuracy(y, model.labels_), nmi(y, model.labels_)
+            scores.append((100 * agreement[0], 100 * agreement[1], seconds))
             fitted = fitted or model
         mean, spread = np.mean(scores, axis=0), np.std(scores, axis=0)
         table.append((name, f"{mean[0]:.1f} ± {spread[0]:.1f}", f"{mean[1]:.1f} ± {spread[1]:.1f}", f"{mean[2]:.2f}"))
