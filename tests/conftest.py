@@ -17,6 +17,11 @@ DATA_FOLDERS = [Path(p) for p in os.environ.get("KEDGE_DATA", "").split(os.paths
 ]
 
 
+def find_data(name: str) -> Path:
+    """Return the first file of that name in the data folders."""
+    return next(folder / name for folder in DATA_FOLDERS if (folder / name).exists())
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the one mark for what may be absent on a user's machine."""
     config.addinivalue_line("markers", "needs(what): skipped unless 'data' (a folder of data sets) is found")
