@@ -9,18 +9,14 @@ namespace kedge {
 
 namespace {
 
-// With sum(x) = 1 an entry this small is rounding noise of the solve; keeping it would hide an exact zero.
-constexpr double kNoise = 1e-15;
-
-// Entries of the support per newcomer. On supports of 6 to 23 a newcomer for every second or third entry was fastest,
-// by a fifth over one at a time and by a third over doubling.
+// Entries of the support per newcomer: one at a time prices too often, doubling lets in too many that must leave again.
 constexpr std::size_t kPerNewcomer = 3;
 
 // More newcomers than this make the short list long and are mostly sent away again.
 constexpr std::size_t kMostAtOnce = 32;
 
 // Largest deviation of the sum from one that is left as it is.
-constexpr double kSumError = 1e-14;
+constexpr double kSumDeviation = 1e-14;
 
 }  // namespace
 
@@ -34,7 +30,8 @@ ActiveSet::ActiveSet(const double* matrix, std::size_t width, bool sum_to_one, E
       candidate_(width),
       gradient_(width),
       keep_(width),
-      refused_(width, 0) {
+      refused_(width, 0),
+      largest_support_(width) {
     violated_.reserve(width);
 }
 
@@ -113,7 +110,7 @@ bool ActiveSet::is_accurate(double tolerance) {
         highest = std::max(highest, candidate_[i]);
         total += values_[i];
     }
-    return highest - lowest <= tolerance && std::abs(total - 1.0) <= kSumError;
+    return highest - lowest <= tolerance && std::abs(total - 1.0) <= kSumDeviation;
 }
 
 // Two large vectors cancel in the solve when the matrix is ill-conditioned; a refinement step or two repair it.
@@ -146,6 +143,7 @@ bool ActiveSet::grow(double tolerance) {
     for (std::size_t round = 0; round < max_rounds; ++round) {
         const std::size_t before = factor_.size();
         if (enter_violated(tolerance, one_at_a_time) == 0) return true;
+        if (factor_.size() > largest_support_) return false;
         if (factor_.size() == before) continue;
         if (absorb(before)) {
             one_at_a_time = false;

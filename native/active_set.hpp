@@ -10,6 +10,9 @@
 
 namespace kedge {
 
+// With sum(x) = 1 an entry this small is rounding noise of a solve; keeping it would hide an exact zero.
+inline constexpr double kNoise = 1e-15;
+
 // How many violated entries enter the support at once: one for every three that are there (at least one), or all.
 enum class Entering : std::uint8_t { few, all };
 
@@ -17,7 +20,11 @@ class ActiveSet {
    public:
     ActiveSet(const double* matrix, std::size_t width, bool sum_to_one, Entering entering);
 
-    // Minimises from the given support. `tolerance` is absolute, on the gradient. False: the bound on rounds was hit.
+    // Supports beyond this many entries end the search; minimise() then returns false.
+    void set_largest_support(std::size_t count) { largest_support_ = count; }
+
+    // Minimises from the given support. `tolerance` is absolute, on the gradient. False: the bound on rounds or on the
+    // support was hit.
     bool minimise(const double* linear, std::span<const std::int32_t> start, double tolerance);
 
     // Results of the last call, valid until the next. values() matches support(); gradient() has every entry.
@@ -50,6 +57,7 @@ class ActiveSet {
     std::vector<std::uint8_t> keep_, refused_;
     std::vector<std::int32_t> violated_;
     bool any_refused_ = false;
+    std::size_t largest_support_;
 };
 
 }  // namespace kedge

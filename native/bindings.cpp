@@ -91,18 +91,21 @@ nb::dict run(const kedge::QuadraticForm& form, const Rows<T>& linear, const kedg
     return out;
 }
 
+kedge::QuadraticForm quadratic_form(const Matrix& hessian, const std::optional<Matrix>& projected_inverse,
+                                    const std::optional<Vector>& centre) {
+    return {hessian.data(), hessian.shape(0), projected_inverse ? projected_inverse->data() : nullptr,
+            centre ? centre->data() : nullptr};
+}
+
 template <class T>
 void define(nb::module_& module) {
     module.def(
         "solve_rows",
         [](const Matrix& hessian, const std::optional<Matrix>& projected_inverse, const std::optional<Vector>& centre,
            const Rows<T>& linear, const std::optional<Rows<T>>& start, const Options& options) {
-            const kedge::QuadraticForm form{hessian.data(), hessian.shape(0),
-                                            projected_inverse ? projected_inverse->data() : nullptr,
-                                            centre ? centre->data() : nullptr};
             kedge::StartRows<T> begin;
             if (start) begin.dense = row_matrix<T>(*start);
-            return run<T>(form, linear, begin, options);
+            return run<T>(quadratic_form(hessian, projected_inverse, centre), linear, begin, options);
         },
         "hessian"_a.noconvert(), "projected_inverse"_a.noconvert().none(), "centre"_a.noconvert().none(),
         "linear"_a.noconvert(), "start"_a.noconvert().none(), "options"_a);
@@ -111,18 +114,25 @@ void define(nb::module_& module) {
         [](const Matrix& hessian, const std::optional<Matrix>& projected_inverse, const std::optional<Vector>& centre,
            const Rows<T>& linear, const Flat<std::int64_t>& row_starts, const Flat<std::int32_t>& columns,
            const Flat<T>& values, const Options& options) {
-            const kedge::QuadraticForm form{hessian.data(), hessian.shape(0),
-                                            projected_inverse ? projected_inverse->data() : nullptr,
-                                            centre ? centre->data() : nullptr};
             kedge::StartRows<T> begin;
             begin.row_starts = row_starts.data();
             begin.columns = columns.data();
             begin.values = values.data();
-            return run<T>(form, linear, begin, options);
+            return run<T>(quadratic_form(hessian, projected_inverse, centre), linear, begin, options);
         },
         "hessian"_a.noconvert(), "projected_inverse"_a.noconvert().none(), "centre"_a.noconvert().none(),
         "linear"_a.noconvert(), "row_starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(),
         "options"_a);
+    module.def(
+        "count_supports",
+        [](const Matrix& hessian, const Rows<T>& linear, std::size_t most) {
+            auto sizes = new_array<std::int64_t>({linear.shape(0)});
+            const nb::gil_scoped_release unlocked;
+            kedge::count_supports<T>(hessian.data(), hessian.shape(0), row_matrix<T>(linear), linear.shape(0), most,
+                                     sizes.data());
+            return sizes;
+        },
+        "hessian"_a.noconvert(), "linear"_a.noconvert(), "most"_a);
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ class CarefulSolver {
     CarefulSolver(const double* hessian, std::size_t width, const double* linear)
         : hessian_(hessian), width_(width), linear_(linear), weights_(width, 0.0L), refused_(width, 0) {}
 
-    CarefulRow run() {
+    CarefulRow run(const std::function<bool()>& should_stop) {
         begin_at_best_vertex();
-        for (std::size_t round = 0; round < 100 + 20 * width_; ++round) {
+        for (std::size_t round = 0; round < 100 + 20 * width_ && !should_stop(); ++round) {
             const std::size_t entry = most_violated();
             if (entry == width_) break;
             if (admit(entry)) {
@@ -186,8 +186,9 @@ class CarefulSolver {
 
 }  // namespace
 
-CarefulRow solve_carefully(const double* hessian, std::size_t width, const double* linear) {
-    return CarefulSolver(hessian, width, linear).run();
+CarefulRow solve_carefully(const double* hessian, std::size_t width, const double* linear,
+                           const std::function<bool()>& should_stop) {
+    return CarefulSolver(hessian, width, linear).run(should_stop);
 }
 
 }  // namespace kedge

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace kedge {
@@ -13,6 +14,8 @@ struct CarefulRow {
 };
 
 // Minimises 1/2 z'Hz + f'z over the simplex, starting at the best vertex. `hessian` is (width, width), row-major.
-CarefulRow solve_carefully(const double* hessian, std::size_t width, const double* linear);
+// `should_stop` is asked before every pivot; true returns the point reached so far.
+CarefulRow solve_carefully(const double* hessian, std::size_t width, const double* linear,
+                           const std::function<bool()>& should_stop);
 
 }  // namespace kedge

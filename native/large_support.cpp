@@ -159,9 +159,10 @@ void LargeSupportBlock::search(std::size_t slot) {
 
 void LargeSupportBlock::accept(std::size_t slot) {
     double* weights = weights_.data() + slot * width_;
+    const double noise = std::max(kNoise, rows_[slot].tolerance);
     double total = 0.0;
     for (std::size_t j = 0; j < width_; ++j) {
-        weights[j] = std::max(weights[j], 0.0);
+        weights[j] = weights[j] > noise ? weights[j] : 0.0;
         total += weights[j];
     }
     const double scale = 1.0 / total;

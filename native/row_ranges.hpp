@@ -38,7 +38,11 @@ void run_lanes(std::size_t lanes, std::size_t threads, const MakeWorker& make_wo
         }
     };
     std::vector<std::thread> helpers;
-    for (std::size_t i = 1; i < std::min(threads, lanes); ++i) helpers.emplace_back(drain, false);
+    try {
+        for (std::size_t i = 1; i < std::min(threads, lanes); ++i) helpers.emplace_back(drain, false);
+    } catch (...) {
+        // The system has no more threads or memory to give: the ones there are, and the caller, do the work.
+    }
     drain(true);
     for (std::thread& helper : helpers) helper.join();
     if (failure) std::rethrow_exception(failure);

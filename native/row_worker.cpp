@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "careful_row.hpp"
 
@@ -32,11 +33,12 @@ double largest_diagonal(const QuadraticForm& form) {
 
 }  // namespace
 
-RowWorker::RowWorker(const QuadraticForm& form, double tolerance)
+RowWorker::RowWorker(const QuadraticForm& form, double tolerance, std::function<bool()> should_stop)
     : form_(form),
       width_(form.width),
       tolerance_(tolerance),
       largest_(largest_diagonal(form)),
+      should_stop_(std::move(should_stop)),
       small_(form.hessian, form.width, true, Entering::few),
       large_(form),
       linear_(kBlockRows * form.width),
@@ -58,7 +60,7 @@ void RowWorker::solve(std::size_t filled) {
         any_large = any_large || is_large_[slot];
     }
     if (any_large) solve_large(filled);
-    for (std::size_t slot = 0; slot < filled; ++slot) {
+    for (std::size_t slot = 0; slot < filled && !should_stop_(); ++slot) {
         if (!is_large_[slot]) solve_small(slot, starts_[slot]);
     }
 }
@@ -97,7 +99,7 @@ void RowWorker::solve_small(std::size_t slot, std::span<const std::int32_t> star
         linear_part += values[i] * row[support[i]];
     }
     result.quadratic = level - linear_part;
-    if (!finished || !(residual(slot, gradient, level) <= allowance(slot))) solve_slowly(slot);
+    if (!finished || !is_optimal(slot, gradient, level)) solve_slowly(slot);
 }
 
 void RowWorker::solve_large(std::size_t filled) {
@@ -146,7 +148,7 @@ bool RowWorker::check_large(std::size_t slot) {
 void RowWorker::solve_slowly(std::size_t slot) {
     SolvedRow& result = results_[slot];
     const double* row = linear(slot);
-    CarefulRow careful = solve_carefully(form_.hessian, width_, row);
+    CarefulRow careful = solve_carefully(form_.hessian, width_, row, should_stop_);
     std::vector<double> gradient(width_);
     loops.combine_rows(form_.hessian, width_, careful.support.data(), careful.support.size(), careful.values.data(),
                        row, gradient.data());
@@ -158,8 +160,13 @@ void RowWorker::solve_slowly(std::size_t slot) {
     result.support = std::move(careful.support);
     result.values = std::move(careful.values);
     result.quadratic = level - linear_part;
-    const bool reached = residual(slot, gradient.data(), level) <= allowance(slot);
+    const bool reached = is_optimal(slot, gradient.data(), level);
     result.status = reached ? RowStatus::solved_carefully : RowStatus::tolerance_missed;
+}
+
+bool RowWorker::is_optimal(std::size_t slot, const double* gradient, double level) const {
+    const double allowance = tolerance_ * (largest_ + magnitudes_[slot]);
+    return std::isfinite(allowance) && residual(slot, gradient, level) <= allowance;
 }
 
 // Largest violation of: gradient = level on the support, gradient >= level off it, weights sum to one.

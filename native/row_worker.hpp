@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,10 +22,11 @@ struct SolvedRow {
     RowStatus status = RowStatus::solved;
 };
 
-// One per thread. Call load() for each row of the block, then solve(), then read result().
+// One per thread: begin_block(), fill linear() and start() of each row, solve(), read result().
 class RowWorker {
    public:
-    RowWorker(const QuadraticForm& form, double tolerance);
+    // `should_stop` is asked between rows and, on the slow path, between pivots; true leaves rows unsolved.
+    RowWorker(const QuadraticForm& form, double tolerance, std::function<bool()> should_stop);
 
     void begin_block();
     // The buffers for one row of the block, to be filled by the caller: linear term and start support (ascending).
@@ -32,7 +34,6 @@ class RowWorker {
     std::vector<std::int32_t>& start(std::size_t slot) { return starts_[slot]; }
     void solve(std::size_t filled);
     const SolvedRow& result(std::size_t slot) const { return results_[slot]; }
-    SolvedRow& result(std::size_t slot) { return results_[slot]; }
 
    private:
     void shift_to_zero(std::size_t slot);
@@ -42,11 +43,12 @@ class RowWorker {
     bool check_large(std::size_t slot);
     void solve_slowly(std::size_t slot);
     double residual(std::size_t slot, const double* gradient, double level) const;
-    double allowance(std::size_t slot) const { return tolerance_ * (largest_ + magnitudes_[slot]); }
+    bool is_optimal(std::size_t slot, const double* gradient, double level) const;
 
     QuadraticForm form_;
     std::size_t width_;
     double tolerance_, largest_;
+    std::function<bool()> should_stop_;
     ActiveSet small_;
     LargeSupportBlock large_;
     std::vector<double> linear_, gradient_;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <memory>
 
 #include "row_ranges.hpp"
 #include "row_worker.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostLanes = 64;
 constexpr std::size_t kRowsPerLane = 64;
-// Each lane holds a Gram of its own when sums are asked for; together they stay near 128 MiB.
+// Each lane holds a Gram of its own when sums are asked for: together near 128 MiB, or eight where those take more.
 constexpr std::size_t kGramEntries = std::size_t{1} << 24;
 constexpr std::chrono::milliseconds kBetweenQuestions{50};
 
@@ -159,10 +160,10 @@ class LaneRunner {
         if (solution_.dense == nullptr) sparse_.resize(lanes);
         if (request_.want_sums) sums_.resize(lanes);
         run_lanes(lanes, request_.threads, [&](bool is_caller) {
-            return [this, lanes, worker = RowWorker(form_, request_.tolerance),
-                    clock = InterruptClock(request_.interrupted, stopped_, is_caller),
-                    spread = std::vector<double>(form_.width)](std::size_t lane) mutable {
-                run_lane(lane_rows(rows_, lanes, lane), lane, worker, clock, spread);
+            auto clock = std::make_shared<InterruptClock>(request_.interrupted, stopped_, is_caller);
+            return [this, lanes, worker = RowWorker(form_, request_.tolerance, [clock] { return clock->stopped(); }),
+                    clock, spread = std::vector<double>(form_.width)](std::size_t lane) mutable {
+                run_lane(lane_rows(rows_, lanes, lane), lane, worker, *clock, spread);
             };
         });
         solution_.was_interrupted = stopped_;
@@ -242,6 +243,26 @@ void solve_rows(const QuadraticForm& form, const RowMatrix<T>& linear, std::size
     LaneRunner<T>(form, linear, rows, start, request, solution).run();
 }
 
+template <class T>
+void count_supports(const double* hessian, std::size_t width, const RowMatrix<T>& linear, std::size_t rows,
+                    std::size_t most, std::int64_t* sizes) {
+    ActiveSet search(hessian, width, true, Entering::few);
+    search.set_largest_support(most);
+    std::vector<double> row(width);
+    for (std::size_t i = 0; i < rows; ++i) {
+        const bool finite = read_linear(linear, i, width, row.data());
+        const double lowest = *std::min_element(row.begin(), row.end());
+        for (double& value : row) value -= lowest;
+        // The exact support is not needed, so a loose tolerance saves the last few pivots.
+        if (finite) search.minimise(row.data(), {}, 1e-6 * hessian[0]);
+        sizes[i] = finite ? static_cast<std::int64_t>(search.support().size()) : 0;
+    }
+}
+
+template void count_supports<float>(const double*, std::size_t, const RowMatrix<float>&, std::size_t, std::size_t,
+                                    std::int64_t*);
+template void count_supports<double>(const double*, std::size_t, const RowMatrix<double>&, std::size_t, std::size_t,
+                                     std::int64_t*);
 template void solve_rows<float>(const QuadraticForm&, const RowMatrix<float>&, std::size_t, const StartRows<float>&,
                                 const Request&, Solution<float>&);
 template void solve_rows<double>(const QuadraticForm&, const RowMatrix<double>&, std::size_t, const StartRows<double>&,

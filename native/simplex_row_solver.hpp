@@ -11,7 +11,7 @@ namespace kedge {
 enum class RowStatus : std::int8_t {
     solved = 0,
     solved_carefully = 1,  // the fast path missed the tolerance, the slow path reached it
-    tolerance_missed = 2,  // best result of both paths
+    tolerance_missed = 2,  // what the slow path ended with
     linear_not_finite = 3,
     start_not_finite = 4,
 };
@@ -70,6 +70,12 @@ struct Solution {
     RowSums sums;
     bool was_interrupted = false;
 };
+
+// How many entries the support of each row has, counted no further than `most`; `sizes` (output) has one per row.
+// Growing a support costs more and more, and a caller that wonders whether supports are large need not see the end.
+template <class T>
+void count_supports(const double* hessian, std::size_t width, const RowMatrix<T>& linear, std::size_t rows,
+                    std::size_t most, std::int64_t* sizes);
 
 template <class T>
 void solve_rows(const QuadraticForm& form, const RowMatrix<T>& linear, std::size_t rows, const StartRows<T>& start,

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy import sparse
 
 HESSIANS = ("spectrum", "anchors", "low_rank", "duplicates", "identity", "diagonal")
 LINEARS = ("random", "tiny", "huge", "constant", "zero", "vertex", "ties", "interior", "mixed_scale")
-STARTS = ("none", "feasible", "negative", "zero", "ones", "vertex", "solution", "unnormalised")
+STARTS = ("none", "sparse", "feasible", "negative", "zero", "ones", "vertex", "solution", "unnormalised")
 
 
 @dataclass
@@ -32,7 +33,7 @@ def make_hessian(kind, m, log_condition, rng):
         anchors = rng.normal(size=(m, rank))
         if kind == "duplicates" and m > 1:
             anchors[rng.integers(m, size=m // 2)] = anchors[0]
-        ridge = 10.0 ** -min(log_condition, 6)
+        ridge = 10.0 ** (3 - min(log_condition, 8))  # from supports of all anchors to few
         matrix = 2 * anchors @ anchors.T + 2 * ridge * np.eye(m)
     return (matrix + matrix.T) / 2
 
@@ -59,7 +60,7 @@ def problems(draw, max_anchors=60, max_rows=6):
     """Draw a problem of random kind and size."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     m = draw(st.integers(1, max_anchors))
-    n = draw(st.integers(0, max_rows))
+    n = draw(st.integers(0, max_rows))  # from four rows on, large supports take the dual path
     hessian = make_hessian(draw(st.sampled_from(HESSIANS)), m, draw(st.floats(0, 8)), rng)
     linear = make_linear(draw(st.sampled_from(LINEARS)), n, hessian, rng)
     return Problem(hessian, linear, float(np.linalg.cond(hessian)))
@@ -72,6 +73,8 @@ def make_start(kind, problem, solution, rng):
         return None
     if kind == "solution":
         return solution
+    if kind == "sparse":
+        return sparse.csr_array(rng.normal(size=(n, m)) * (rng.random((n, m)) < 0.5))
     choices = {
         "feasible": lambda: rng.dirichlet(np.full(m, 0.3), size=n),
         "negative": lambda: rng.normal(size=(n, m)),

@@ -25,7 +25,7 @@ def describe_run():
     """One line that says on what the figures were taken."""
     return (
         f"{platform.machine()}, {default_threads()} processors, {instruction_set()} loops, numpy {np.__version__}, "
-        f"load at start {os.getloadavg()[0]:.1f}"
+        f"load at start {os.getloadavg()[0] if hasattr(os, 'getloadavg') else float('nan'):.1f}"
     )
 
 
@@ -40,8 +40,8 @@ def best_seconds(action):
 
 
 def rate(problem, linear, **options):
-    """Rows per second and the coefficients, as a caller sees them: probe, inverse and allocation included."""
-    seconds, solution = best_seconds(lambda: solve_rows(problem.hessian, linear, **options))
+    """Rows per second and the coefficients, as a caller sees them: checks, probe, inverse and allocation included."""
+    seconds, solution = best_seconds(lambda: solve_rows(problem.hessian.matrix, linear, **options))
     return len(linear) / seconds, solution.coefficients
 
 

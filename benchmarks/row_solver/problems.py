@@ -16,7 +16,6 @@ DENSE_SHARE = 0.75
 class Problem:
     """Rows, their Hessian, and the rows again after a small change."""
 
-    name: str
     hessian: PreparedHessian
     linear: np.ndarray
     changed: np.ndarray
@@ -63,7 +62,7 @@ def mixture_problem(n_rows, n_anchors, regime, seed=0, share=DENSE_SHARE):
     linear = -2 * rows @ anchors.T
     alpha = SPARSE_ALPHA if regime == "sparse" else alpha_for_share(anchors, linear, share)
     changed = linear + 1e-3 * np.abs(linear).mean() * rng.normal(size=linear.shape)
-    return Problem(regime, ridge_hessian(anchors, alpha), linear, changed)
+    return Problem(ridge_hessian(anchors, alpha), linear, changed)
 
 
 def planted_problem(n_rows, n_anchors, support, seed=0):
@@ -76,4 +75,4 @@ def planted_problem(n_rows, n_anchors, support, seed=0):
     np.put_along_axis(weights, chosen, rng.dirichlet(np.full(support, 5.0), size=n_rows), axis=1)
     slack = np.where(weights > 0, 0.0, rng.uniform(0.1, 1.0, size=weights.shape))
     linear = slack - weights @ hessian.matrix
-    return Problem(f"planted {support}", hessian, linear, linear)
+    return Problem(hessian, linear, linear)

@@ -9,15 +9,11 @@ from pathlib import Path
 import numpy as np
 
 import kedge
-from kedge.kernels.compiled import instruction_set, is_built_for_speed
+from kedge.kernels.compiled import is_built_for_speed
 
 
 def test_solver_is_compiled_for_speed_though_bindings_are_compiled_for_size():
     assert is_built_for_speed()
-
-
-def test_instruction_set_is_known():
-    assert instruction_set() in {"baseline", "avx2"}
 
 
 def test_version_is_the_same_everywhere():

@@ -36,6 +36,7 @@ def test_imports_point_one_way(path):
     room = room_of(path)
     for module in imported_modules(path):
         parts = module.split(".")
+        assert module != "kedge", f"{path.name} imports the whole package"
         if parts[0] == "kedge" and len(parts) > 1 and parts[1] in ORDER:
             assert ORDER.index(parts[1]) >= ORDER.index(room), f"{path.name} imports {module}"
         elif room in CORE_ROOMS and parts[0] not in sys.stdlib_module_names and parts[0] != "kedge":
@@ -77,3 +78,8 @@ def test_import_of_the_package_loads_nothing_heavy():
     program = "import sys, kedge; print([m for m in ('numpy', 'scipy', 'sklearn', 'typer') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE.parents[1] / "native").glob("*.[chi]*")), ids=lambda p: p.name)
+def test_native_files_are_short(path):
+    assert len(path.read_text().splitlines()) < 400

@@ -29,6 +29,7 @@ def test_sparse_documents_are_clustered(documents):
 def test_row_problems_of_documents_agree_with_the_twin(documents):
     X, _ = documents
     model = SGL(10, random_state=0).fit(X)
-    hessian, linear = model._row_problem(X)
-    expected = solve_rows(hessian, linear[:100], kernel="reference").coefficients
+    gram = model.anchors_ @ model.anchors_.T
+    hessian = 2 * gram + 2 * model.alpha * gram.trace() / len(gram) * np.eye(len(gram))
+    expected = solve_rows(hessian, -2 * X[:100] @ model.anchors_.T, kernel="reference").coefficients
     np.testing.assert_allclose(model.graph_[:100].toarray(), expected, rtol=0, atol=1e-12)

@@ -36,3 +36,4 @@ def test_dual_path_equals_the_recorded_solutions(group):
     got = solve_rows(hessian, linear, start=np.ones_like(linear), kernel="compiled").coefficients
     loose = "cond1e8" in NAMES[group] or "low_rank" in NAMES[group]
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6 if loose else 1e-9)
+    np.testing.assert_array_equal(got == 0, expected == 0)

@@ -5,6 +5,8 @@ import sys
 import time
 import warnings
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_info
@@ -13,7 +15,7 @@ from kedge.kernels import PreparedHessian, available_kernels, solve_rows
 from kedge.kernels.selection import default_threads
 
 CORE = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl")
-EXTRAS = {"cli": ("typer", "rich"), "plots": ("matplotlib",)}
+EXTRAS = {"cli": ("typer",), "plots": ("matplotlib",)}
 SELF_TEST_SECONDS = 1.0
 
 
@@ -23,7 +25,7 @@ def print_report() -> int:
         warnings.simplefilter("ignore", RuntimeWarning)  # the report says the same in its own line
         kernels = available_kernels()
     compiled = "compiled" in kernels
-    for name, value in {**describe_versions(), **describe_machine(compiled)}.items():
+    for name, value in describe_versions() + describe_machine(compiled):
         print(f"{name:<18} {value}")
     for name in kernels:
         for n_threads in sorted({1, default_threads()}):
@@ -32,29 +34,33 @@ def print_report() -> int:
     return 0 if compiled else 1
 
 
-def describe_versions() -> dict[str, str]:
+def describe_versions() -> list[tuple[str, str]]:
     """Return kedge, Python, and the versions of what it stands on."""
-    report = {"kedge": _installed("kedge"), "python": f"{platform.python_version()} ({sys.executable})"}
-    report |= {name: _installed(name) for name in CORE}
+    report = [("kedge", _installed("kedge")), ("python", f"{platform.python_version()} ({sys.executable})")]
+    report += [(name, _installed(name)) for name in CORE]
     for extra, names in EXTRAS.items():
-        report[f"extra {extra}"] = ", ".join(f"{name} {_installed(name)}" for name in names)
+        report.append((f"extra {extra}", ", ".join(f"{name} {_installed(name)}" for name in names)))
     return report
 
 
-def describe_machine(compiled: bool) -> dict[str, str]:
+def describe_machine(compiled: bool) -> list[tuple[str, str]]:
     """Return platform, compiled solver, threads and BLAS libraries."""
-    report = {"platform": platform.platform()}
+    solver = "MISSING: rows are solved in NumPy, hundreds of times slower; reinstall kedge"
     if compiled:
         from kedge.kernels.compiled import instruction_set, is_built_for_speed
 
         built = "built for speed" if is_built_for_speed() else "NOT built for speed"
-        report["compiled solver"] = f"present, {instruction_set()} loops, {built}"
-    else:
-        report["compiled solver"] = "MISSING: rows are solved in NumPy, hundreds of times slower; reinstall kedge"
-    report["threads"] = f"{default_threads()} for rows"
-    for library in threadpool_info():
-        kind = f"{library['internal_api']} {library.get('version') or '(no version)'}"
-        report[f"{library['user_api']} ({library['prefix']})"] = f"{kind}, {library['num_threads']} threads"
+        solver = f"present, {instruction_set()} loops, {built}"
+    report = [("platform", platform.platform()), ("compiled solver", solver)]
+    report.append(("threads", f"{default_threads()} for rows"))
+    pools = threadpool_info()
+    for pool in pools:
+        words = f"{pool['internal_api']} {pool.get('version') or '(no version)'}, {pool['num_threads']} threads"
+        report.append((pool["user_api"], f"{words} ({Path(pool['filepath']).parent.name})"))
+    if not any(pool["user_api"] == "blas" for pool in pools):
+        config: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
+        blas = config["Build Dependencies"]["blas"]
+        report.append(("blas", f"{blas.get('name')} {blas.get('version')}, threads not controllable"))
     return report
 
 

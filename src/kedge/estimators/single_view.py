@@ -1,21 +1,24 @@
 """SGL: clustering of one view through a graph between rows and anchors."""
 
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kedge.kernels.simplex import solve_rows
+from kedge.estimators.parameter_rules import SGL_RULES, checked_fit, threads_for
+from kedge.kernels import PreparedHessian, solve_rows
 from kedge.model.anchors import default_anchor_count, kmeans_anchors
 from kedge.model.label_rows import label_anchors, label_embedding
 from kedge.model.spectral_map import spectral_map
+
+# Entries of the linear term held at a time: 32 MiB in double precision.
+BLOCK_ENTRIES = 1 << 22
 
 
 class SGL(ClusterMixin, BaseEstimator):
@@ -23,7 +26,8 @@ class SGL(ClusterMixin, BaseEstimator):
 
     Each row is written as a convex combination of m anchors, by ridge-regularised least squares over the simplex; the
     weights are a bipartite graph whose leading singular vectors, scaled to unit rows, are clustered by k-means. Time
-    is O(n m d + n m s) for n rows, d features and s weights per row; memory beyond X is O(n s + m^2).
+    is O(n m d + n m s) for n rows, d features and s weights per row; memory beyond X is O(n s + m^2), plus blocks of
+    bounded size.
 
     This version has no structure penalty: it is the model of the paper at beta = 0.
 
@@ -75,13 +79,7 @@ class SGL(ClusterMixin, BaseEstimator):
     np.int64(2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = SGL_RULES
 
     def __init__(
         self,
@@ -104,7 +102,7 @@ class SGL(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checked_fit
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X.
 
@@ -123,12 +121,8 @@ class SGL(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         random_state = check_random_state(self.random_state)
         self.anchors_ = kmeans_anchors(X, self._count_anchors(X.shape[0]), random_state)
-        solution = solve_rows(
-            *self._row_problem(X), sparse_output=True, want_sums=True, n_threads=self._count_threads()
-        )
-        self.graph_ = solution.coefficients
-        assert solution.sums is not None
-        spectrum = spectral_map(solution.sums.gram, solution.sums.column_sums, self.n_clusters)
+        self.graph_, gram, column_sums = self._build_graph(X)
+        spectrum = spectral_map(gram, column_sums, self.n_clusters)
         self.embedding_ = self.graph_ @ spectrum.row_map
         self.anchor_embedding_ = spectrum.anchor_embedding
         self.labels_ = label_embedding(self.embedding_, self.n_clusters, random_state)
@@ -152,12 +146,28 @@ class SGL(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return np.asarray(self.anchor_labels_[pairwise_distances_argmin(X, self.anchors_)])
 
-    def _row_problem(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        gram = self.anchors_.astype(np.float64) @ self.anchors_.T.astype(np.float64)
+    def _build_graph(self, X: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+        """Solve all rows, a block at a time; return the weights, their Gram matrix and their column sums."""
+        hessian = self._hessian()
+        n_anchors = hessian.n_anchors
+        gram, column_sums, blocks = np.zeros((n_anchors, n_anchors)), np.zeros(n_anchors), []
+        for rows in gen_batches(X.shape[0], max(1, BLOCK_ENTRIES // n_anchors)):
+            linear = -2.0 * safe_sparse_dot(X[rows], self.anchors_.T, dense_output=True)
+            solution = solve_rows(
+                hessian, linear, sparse_output=True, want_sums=True, n_threads=threads_for(self.n_jobs)
+            )
+            assert solution.sums is not None
+            gram += solution.sums.gram
+            column_sums += solution.sums.column_sums
+            blocks.append(solution.coefficients)
+        return sparse.vstack(blocks, format="csr"), gram, column_sums
+
+    def _hessian(self) -> PreparedHessian:
+        anchors = self.anchors_.astype(np.float64)
+        gram = anchors @ anchors.T
         # Rows that are all zero give a zero Gram; any positive ridge then makes the weights uniform.
         scale = float(gram.trace()) / len(gram) or 1.0
-        hessian = 2.0 * (gram + self.alpha * scale * np.eye(len(gram)))
-        return hessian, -2.0 * safe_sparse_dot(X, self.anchors_.T, dense_output=True)
+        return PreparedHessian(2.0 * (gram + self.alpha * scale * np.eye(len(gram))))
 
     def _count_anchors(self, n_rows: int) -> int:
         if n_rows < self.n_clusters:
@@ -169,6 +179,3 @@ class SGL(ClusterMixin, BaseEstimator):
         if self.n_anchors > n_rows:
             raise ValueError(f"n_anchors={self.n_anchors} should be <= n_samples={n_rows}")
         return int(self.n_anchors)
-
-    def _count_threads(self) -> int | None:
-        return None if self.n_jobs is None or self.n_jobs < 1 else self.n_jobs

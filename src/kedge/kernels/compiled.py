@@ -11,10 +11,9 @@ from kedge.kernels.prepared_hessian import PreparedHessian
 # Above this share of the anchors in the support, working with the zeroed entries is cheaper than with the support
 # (benchmarks/row_solver prints the crossing point).
 LARGE_SUPPORT = 0.45
-# Rows solved first to see how large supports are.
-PROBED_ROWS = 16
-# The inverse costs n_anchors^3 once; with fewer rows than this share of the anchors it is not earned back.
-ROWS_PER_ANCHOR = 0.5
+# Rows looked at to see how large supports are; with fewer rows than the second number the inverse is not worth it.
+PROBED_ROWS = 8
+LEAST_ROWS = 4
 
 
 def instruction_set() -> str:
@@ -45,19 +44,20 @@ class CompiledKernel:
 
 
 def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None) -> bool:
-    """Decide for a block of rows whether most anchors will carry weight, from the start or from a few solved rows."""
+    """Decide for a block of rows whether most anchors will carry weight, from the start or from a few of the rows."""
     n_rows, n_anchors = linear.shape
-    if n_rows < ROWS_PER_ANCHOR * n_anchors:
+    if n_rows < LEAST_ROWS:
         return False
+    limit = LARGE_SUPPORT * n_anchors
     probe = np.unique(np.linspace(0, n_rows - 1, PROBED_ROWS).astype(np.intp))
-    weights: RowMatrix
     if start is None:
-        options = SolveOptions(tol=1e-6, n_threads=1, sparse_output=True, want_sums=False)
-        weights = call_native(hessian, (None, None), linear[probe], None, options).coefficients
+        # Supports are grown only until they settle the question.
+        sizes = _native.count_supports(hessian.matrix, linear[probe], int(limit) + 1)
+    elif isinstance(start, np.ndarray):
+        sizes = np.count_nonzero(start[probe] > 0, axis=1)
     else:
-        weights = start[probe]
-    n_positive = int(np.count_nonzero((weights if isinstance(weights, np.ndarray) else weights.data) > 0))
-    return bool(n_positive > LARGE_SUPPORT * n_anchors * len(probe))
+        sizes = (start[probe] > 0).sum(axis=1)
+    return bool(np.median(sizes) > limit)
 
 
 def call_native(
@@ -70,7 +70,7 @@ def call_native(
     """Run the extension with (``large``: the projected inverse and centre) or without the start for large supports."""
     native_options = _native.Options(options.tol, options.n_threads, options.sparse_output, options.want_sums)
     if start is not None and not isinstance(start, np.ndarray):
-        rows = start.indptr.astype(np.int64), start.indices.astype(np.int32), start.data
+        rows = start.indptr.astype(np.int64), start.indices.astype(np.int32), np.ascontiguousarray(start.data)
         out = _native.solve_rows_from_csr(hessian.matrix, *large, linear, *rows, native_options)
     else:
         out = _native.solve_rows(hessian.matrix, *large, linear, start, native_options)

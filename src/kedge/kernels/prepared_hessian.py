@@ -70,7 +70,7 @@ def _checked_matrix(hessian: ArrayLike) -> NDArray[np.float64]:
             f"hessian must be symmetric, but entries ({row}, {column}) and ({column}, {row}) differ by "
             f"{gap.max():.3g}; pass (H + H.T) / 2 if that is what you mean"
         )
-    return (matrix + matrix.T) / 2
+    return 0.5 * matrix + 0.5 * matrix.T  # the sum of two large entries could overflow
 
 
 def _not_definite_message(matrix: NDArray[np.float64]) -> str:

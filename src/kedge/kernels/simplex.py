@@ -14,6 +14,8 @@ from kedge.kernels.prepared_hessian import PreparedHessian
 from kedge.kernels.selection import choose_kernel, default_threads
 
 DEFAULT_TOL = 1e-10
+# More threads than this are never of use and would only cost memory.
+MOST_THREADS = 1024
 
 
 def simplex_qp(
@@ -53,7 +55,7 @@ def simplex_qp(
     Warns
     -----
     ConvergenceWarning
-        If rows miss ``tol`` on the fast and on the slow path, which takes a nearly singular Hessian.
+        If rows miss ``tol`` on the fast and on the slow path: the Hessian is nearly singular, or ``tol`` too small.
 
     Examples
     --------
@@ -63,8 +65,8 @@ def simplex_qp(
     array([[0.33333333, 0.33333333, 0.33333333],
            [1.        , 0.        , 0.        ]])
     """
-    solution = solve_rows(hessian, linear, start=start, tol=tol, n_threads=n_threads)
-    return np.asarray(solution.coefficients)
+    options = SolveOptions(_checked_tol(tol), _checked_threads(n_threads), sparse_output=False, want_sums=False)
+    return np.asarray(_solve_checked(hessian, linear, start, options).coefficients)
 
 
 def solve_rows(
@@ -96,10 +98,20 @@ def solve_rows(
     RowSolution
         Coefficients, a status per row, and the sums.
     """
+    options = SolveOptions(_checked_tol(tol), _checked_threads(n_threads), sparse_output, want_sums)
+    return _solve_checked(hessian, linear, start, options, kernel)
+
+
+def _solve_checked(
+    hessian: ArrayLike | PreparedHessian,
+    linear: ArrayLike,
+    start: ArrayLike | sparse.sparray | None,
+    options: SolveOptions,
+    kernel: str | None = None,
+) -> RowSolution:
     prepared = hessian if isinstance(hessian, PreparedHessian) else PreparedHessian(hessian)
     rows = _checked_linear(linear, prepared.n_anchors)
     begin = None if start is None else _checked_start(start, rows)
-    options = SolveOptions(_checked_tol(tol), _checked_threads(n_threads), sparse_output, want_sums)
     solution = choose_kernel(kernel).solve_rows(prepared, rows, begin, options)
     _report_rows(solution.status, rows, options.tol)
     return solution
@@ -116,27 +128,39 @@ def _checked_linear(linear: ArrayLike, n_anchors: int) -> FloatArray:
             f"linear must have shape (n_rows, {n_anchors}) to go with the hessian, got shape {rows.shape}"
             + ("; for a single row pass linear[None, :]" if rows.shape == (n_anchors,) else "")
         )
-    return rows if _is_native_float(rows.dtype) else rows.astype(np.float64)
+    return _readable(rows, np.float32 if rows.dtype.kind == "f" and rows.dtype.itemsize == 4 else np.float64)
 
 
-def _is_native_float(dtype: np.dtype[Any]) -> bool:
-    return dtype in (np.float32, np.float64) and dtype.isnative
+def _readable(array: NDArray[Any], dtype: type[np.floating[Any]]) -> FloatArray:
+    """Return the array in that dtype, copied only if its bytes cannot be read in place."""
+    converted = array.astype(dtype, copy=False)
+    in_place = converted.flags.aligned and all(step % converted.itemsize == 0 for step in converted.strides)
+    return converted if in_place else converted.copy()
 
 
 def _checked_start(start: ArrayLike | sparse.sparray, linear: FloatArray) -> RowMatrix:
-    if sparse.issparse(start):
-        given = sparse.csr_array(start, dtype=linear.dtype)
-        if not given.has_canonical_format:
-            given = given.copy()
-            given.sum_duplicates()
-    else:
-        given = np.asarray(start)
-        if given.dtype.kind not in "fiub":
-            raise TypeError(f"start must hold real numbers, got dtype {given.dtype}")
-        given = given.astype(linear.dtype, copy=False)
+    given = sparse.csr_array(start) if sparse.issparse(start) else np.asarray(start)
+    if given.dtype.kind not in "fiub":
+        raise TypeError(f"start must hold real numbers, got dtype {given.dtype}")
     if given.shape != linear.shape:
         raise ValueError(f"start must have the shape of linear, {linear.shape}, got {given.shape}")
-    return given
+    if isinstance(given, np.ndarray):
+        return _readable(_fitting(given, linear.dtype), linear.dtype.type)
+    try:
+        given.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"start is not a valid sparse array: {error}") from None
+    if not given.has_canonical_format:
+        given = given.copy()
+        given.sum_duplicates()
+    return sparse.csr_array((_fitting(given.data, linear.dtype), given.indices, given.indptr), shape=given.shape)
+
+
+def _fitting(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the values in that dtype; only signs and finiteness matter, so that large ones need not overflow."""
+    if values.dtype == dtype or values.dtype.kind != "f":
+        return values.astype(dtype, copy=False)
+    return np.where(np.isfinite(values), np.sign(values), np.nan).astype(dtype)
 
 
 def _checked_tol(tol: object) -> float:
@@ -150,7 +174,7 @@ def _checked_threads(n_threads: object) -> int:
         return default_threads()
     if not isinstance(n_threads, Integral) or n_threads < 1:
         raise ValueError(f"n_threads must be a positive integer or None, got {n_threads!r}")
-    return int(n_threads)
+    return min(int(n_threads), MOST_THREADS)
 
 
 def _report_rows(status: NDArray[np.int8], linear: FloatArray, tol: float) -> None:
@@ -170,10 +194,10 @@ def _report_rows(status: NDArray[np.int8], linear: FloatArray, tol: float) -> No
     missed = np.flatnonzero(status == RowStatus.TOLERANCE_MISSED)
     if len(missed):
         warnings.warn(
-            f"row {missed[0]}{_and_more(missed)} missed tol={tol:g}; the hessian is nearly singular: raise alpha "
-            "(add a multiple of the identity) or tol",
+            f"row {missed[0]}{_and_more(missed)} missed tol={tol:g} in double precision: raise tol, or make the "
+            "hessian better conditioned (a larger alpha, or a multiple of the identity added to it)",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,  # the caller of simplex_qp or solve_rows
         )
 
 
