@@ -99,7 +99,8 @@ void check_careful_row(Dice& dice, const Form& form, const std::vector<double>& 
     const std::size_t row = dice.below(linear.size() / form.width);
     if (row == plant.row) return;
     const double* row_linear = linear.data() + row * form.width;
-    const kedge::CarefulRow careful = kedge::solve_carefully(form.hessian.data(), form.width, row_linear, [] { return false; });
+    const kedge::CarefulRow careful =
+        kedge::solve_carefully(form.hessian.data(), form.width, row_linear, [] { return false; });
     std::vector<double> weights(form.width, 0.0);
     for (std::size_t i = 0; i < careful.support.size(); ++i) {
         weights.at(static_cast<std::size_t>(careful.support[i])) = careful.values.at(i);
