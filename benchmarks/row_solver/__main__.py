@@ -12,6 +12,7 @@ COMPARISON_NOTES = """
 Rows per second, n = {n_rows:,}, {threads} threads. cold: no start. threads: over one thread.
 warm: after a change of one part in a thousand, from the old solutions; /cold: over our own cold start of those rows;
 /vertex: over the textbook cold start that grows every support from one vertex.
+prepare: check, factor and inverse of H, once for all rows and not part of the rates.
 quadprog runs row by row, ProxQP as a parallel batch, on as many rows as fit in a few seconds.
 KKT: our largest residual relative to max|H| + max|f|. gap: largest difference of a weight from theirs.
 """
@@ -23,7 +24,8 @@ def compare_with_rivals(sizes, n_rows):
     print(COMPARISON_NOTES.format(n_rows=n_rows, threads=threads))
     print(
         f"{'m':>5} {'regime':>7} {'support':>8} {'cold':>11} {'threads':>8} {'warm':>11} {'/cold':>7} {'/vertex':>8} "
-        f"{'quadprog':>9} {'of rows':>8} {'ratio':>8} {'ProxQP':>8} {'of rows':>8} {'ratio':>8} {'KKT':>8} {'gap':>8}"
+        f"{'prepare':>8} {'quadprog':>9} {'of rows':>8} {'ratio':>8} {'ProxQP':>8} {'of rows':>8} {'ratio':>8} "
+        f"{'KKT':>8} {'gap':>8}"
     )
     for m in sizes:
         for regime in ("sparse", "dense"):
@@ -36,13 +38,14 @@ def compare_with_rivals(sizes, n_rows):
             theirs, solved = rivals.rows_per_second_of_quadprog(problem)
             batch, batch_solved = rivals.rows_per_second_of_proxqp(problem, threads)
             gap = max(np.abs(s - weights[: len(s)]).max() for s in (solved, batch_solved))
+            prepare = measure.preparation_milliseconds(problem)
             support = np.count_nonzero(weights) / n_rows
             kkt = measure.worst_kkt(problem, weights)
             print(
                 f"{m:>5} {regime:>7} {support:>8.1f} {cold:>11,.0f} {cold / single:>7.2f}x {warm:>11,.0f} "
-                f"{warm / cold_changed:>6.2f}x {warm / from_vertex:>7.1f}x {theirs:>9,.0f} {len(solved):>8,} "
-                f"{cold / theirs:>7,.0f}x {batch:>8,.0f} {len(batch_solved):>8,} {cold / batch:>7,.0f}x "
-                f"{kkt:>8.0e} {gap:>8.0e}",
+                f"{warm / cold_changed:>6.2f}x {warm / from_vertex:>7.1f}x {prepare:>5.1f} ms "
+                f"{theirs:>9,.0f} {len(solved):>8,} {cold / theirs:>7,.0f}x "
+                f"{batch:>8,.0f} {len(batch_solved):>8,} {cold / batch:>7,.0f}x {kkt:>8.0e} {gap:>8.0e}",
                 flush=True,
             )
 

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from kedge.kernels import available_kernels, solve_rows
+from kedge.kernels import PreparedHessian, available_kernels, solve_rows
 from kedge.kernels.compiled import call_native, instruction_set
 from kedge.kernels.contract import SolveOptions
 from kedge.kernels.selection import default_threads
@@ -40,9 +40,14 @@ def best_seconds(action):
 
 
 def rate(problem, linear, **options):
-    """Rows per second and the coefficients, as a caller sees them: checks, probe, inverse and allocation included."""
-    seconds, solution = best_seconds(lambda: solve_rows(problem.hessian.matrix, linear, **options))
+    """Rows per second, checks, probe and allocation included, and the coefficients; the Hessian is prepared before."""
+    seconds, solution = best_seconds(lambda: solve_rows(problem.hessian, linear, **options))
     return len(linear) / seconds, solution.coefficients
+
+
+def preparation_milliseconds(problem):
+    """Time to check, factorise and invert the Hessian, once for all rows."""
+    return 1e3 * best_seconds(lambda: PreparedHessian(problem.hessian.matrix).projected_inverse)[0]
 
 
 def forced_rate(problem, large, most_rows=None):

@@ -1,4 +1,4 @@
-"""Subspace clustering at k-means cost.
+"""Subspace clustering of one view, linear in the number of rows.
 
 kedge clusters high-dimensional rows by rebuilding each one from a few of m anchor points. The weights form a small
 bipartite graph between rows and anchors; its leading singular vectors separate the clusters.
