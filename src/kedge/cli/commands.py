@@ -7,13 +7,13 @@ import typer
 from kedge.cli.doctor import print_report
 
 app = typer.Typer(
-    help="Subspace clustering at k-means cost.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="Subspace clustering, linear in the number of rows.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 
 
 @app.callback(invoke_without_command=True)
 def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
-    """Subspace clustering at k-means cost."""
+    """Subspace clustering, linear in the number of rows."""
     if version:
         typer.echo(f"kedge {installed_version('kedge')}")
         raise typer.Exit
