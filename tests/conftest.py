@@ -1,6 +1,7 @@
 """Fixtures and marks shared by all tests."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,12 +25,15 @@ def find_data(name: str) -> Path:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the one mark for what may be absent on a user's machine."""
-    config.addinivalue_line("markers", "needs(what): skipped unless 'data' (a folder of data sets) is found")
+    config.addinivalue_line("markers", "needs(what): skipped without 'data' (a folder of data sets) or 'linux'")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what the machine lacks, by name."""
-    present = {"data": any(folder.is_dir() for folder in DATA_FOLDERS)}
+    present = {
+        "data": any(folder.is_dir() for folder in DATA_FOLDERS),
+        "linux": sys.platform.startswith("linux"),
+    }
     for item in items:
         for mark in item.iter_markers("needs"):
             missing = [what for what in mark.args if not present[what]]

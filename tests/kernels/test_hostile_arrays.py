@@ -77,6 +77,7 @@ def test_entries_that_are_zero_at_the_solution_are_exact_zeros(n_rows, kernel):
     assert (solve_rows(hessian, rows, kernel=kernel).coefficients[:, -1] == 0).all()
 
 
+@pytest.mark.needs("linux")
 def test_threads_that_cannot_start_are_done_without():
     program = (
         "import resource, numpy as np, kedge\n"
@@ -85,7 +86,5 @@ def test_threads_that_cannot_start_are_done_without():
         "resource.setrlimit(resource.RLIMIT_AS, (pages + 60_000_000,) * 2)\n"
         "print(kedge.simplex_qp(np.eye(20), F, n_threads=64).shape)"
     )
-    if not sys.platform.startswith("linux"):
-        pytest.skip("address-space limits are a Linux matter")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "(50000, 20)", done.stderr[-500:]

@@ -6,9 +6,9 @@ import typer
 
 from kedge.cli.doctor import print_report
 
-app = typer.Typer(
-    help="Subspace clustering, linear in the number of rows.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
-)
+SUMMARY = "Subspace clustering, linear in the number of rows."
+
+app = typer.Typer(help=SUMMARY, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
