@@ -17,6 +17,8 @@ constexpr std::size_t kMostLanes = 64;
 constexpr std::size_t kRowsPerLane = 64;
 // Each lane holds a Gram of its own when sums are asked for: together near 128 MiB, or eight where those take more.
 constexpr std::size_t kGramEntries = std::size_t{1} << 24;
+// Probes need no exact support; a loose tolerance saves the last few pivots.
+constexpr double kProbeTolerance = 1e-6;
 constexpr std::chrono::milliseconds kBetweenQuestions{50};
 
 std::size_t count_lanes(std::size_t rows, std::size_t width, bool want_sums) {
@@ -249,12 +251,13 @@ void count_supports(const double* hessian, std::size_t width, const RowMatrix<T>
     ActiveSet search(hessian, width, true, Entering::few);
     search.set_largest_support(most);
     std::vector<double> row(width);
+    double largest = 0.0;
+    for (std::size_t j = 0; j < width; ++j) largest = std::max(largest, hessian[j * width + j]);
     for (std::size_t i = 0; i < rows; ++i) {
         const bool finite = read_linear(linear, i, width, row.data());
         const double lowest = *std::min_element(row.begin(), row.end());
         for (double& value : row) value -= lowest;
-        // The exact support is not needed, so a loose tolerance saves the last few pivots.
-        if (finite) search.minimise(row.data(), {}, 1e-6 * hessian[0]);
+        if (finite) search.minimise(row.data(), {}, kProbeTolerance * largest);
         sizes[i] = finite ? static_cast<std::int64_t>(search.support().size()) : 0;
     }
 }

@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.row_solver import measure, rivals
 from benchmarks.row_solver.problems import mixture_problem, planted_problem
+from kedge.kernels.compiled import LARGE_SUPPORT
 from kedge.kernels.selection import default_threads
 
 COMPARISON_NOTES = """
@@ -67,7 +68,9 @@ def cost_over_anchors(sizes, n_rows, support=8):
 
 def crossing_of_the_two_starts(sizes, n_rows):
     """Where the start for large supports overtakes the one for small supports."""
-    print(f"\nCold rows per second by start, n = {n_rows:,}; the rule picks 'large' above 0.45 of the anchors.")
+    print(
+        f"\nCold rows per second by start, n = {n_rows:,}; the rule picks 'large' above {LARGE_SUPPORT} of the anchors."
+    )
     print(f"{'m':>5} {'share':>6} {'small':>11} {'large':>11} {'large/small':>12}")
     for m in sizes:
         for share in (0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9):

@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kedge import kernels, metrics
     from kedge.estimators.single_view import SGL
     from kedge.kernels.simplex import simplex_qp
 
 __version__ = "0.1.0"
 
-__all__ = ["SGL", "__version__", "simplex_qp"]
+__all__ = ["SGL", "__version__", "kernels", "metrics", "simplex_qp"]
 
 _HOMES = {
     "SGL": "kedge.estimators.single_view",
@@ -23,7 +24,12 @@ _HOMES = {
 }
 
 
+_ROOMS = {"kernels", "metrics"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"kedge.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'kedge' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

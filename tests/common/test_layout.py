@@ -74,6 +74,12 @@ def test_unknown_name_is_an_attribute_error():
     assert "SGL" in dir(kedge)
 
 
+def test_rooms_are_reached_from_the_package_alone():
+    program = "import kedge; print(kedge.metrics.nmi([0, 1], [1, 0]), kedge.kernels.choose_kernel().name)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1.0", "compiled"]
+
+
 def test_import_of_the_package_loads_nothing_heavy():
     program = "import sys, kedge; print([m for m in ('numpy', 'scipy', 'sklearn', 'typer') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -92,6 +92,15 @@ void check_rows(const Form& form, const std::vector<double>& linear, const Outco
     }
 }
 
+// The probe stops at the bound it is given, here a random one; a support has at least one entry and at most all.
+void check_probe(const Form& form, const double* row_linear, Dice& dice, Failures& failures) {
+    const std::size_t most = 1 + dice.below(form.width);
+    std::int64_t size = 0;
+    const kedge::RowMatrix<double> row{row_linear, static_cast<std::ptrdiff_t>(form.width), 1};
+    kedge::count_supports<double>(form.hessian.data(), form.width, row, 1, most, &size);
+    if (size < 1 || size > static_cast<std::int64_t>(form.width)) fail(failures, "probe counted ", size);
+}
+
 // The careful path takes time of fourth order in the support, so wide problems get it rarely.
 void check_careful_row(Dice& dice, const Form& form, const std::vector<double>& linear, const Plant& plant,
                        Tally& tally, Failures& failures) {
@@ -110,6 +119,7 @@ void check_careful_row(Dice& dice, const Form& form, const std::vector<double>& 
                                   ? row_failure(form, row_linear, weights.data())
                                   : feasibility_failure(weights.data(), form.width);
     if (!wrong.empty()) fail(failures, "careful row ", row, ": ", wrong);
+    check_probe(form, row_linear, dice, failures);
 }
 
 // Float rows cannot reach the tolerance themselves: they must be the rounded rows of the same problem in double.

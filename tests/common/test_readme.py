@@ -1,0 +1,25 @@
+"""The README's program runs and its table is what the benchmark printed."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_program_runs():
+    program = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL).group(1)
+    names = {}
+    exec(program, names)
+    assert len(names["model"].labels_) == 1797
+    assert names["Z"].shape == (1, 2)
+
+
+def test_every_row_of_the_table_was_printed_by_the_benchmark():
+    printed = [line.split() for line in next((ROOT / "benchmarks/row_solver/results").glob("*.txt")).open()]
+    table = [line.strip("| \n").split(" | ") for line in README.splitlines() if re.match(r"\| \d", line)]
+    assert len(table) == 8
+    for anchors, support, rate, over_quadprog, over_proxqp in table:
+        expected = [anchors, support, rate, f"{over_quadprog}x", f"{over_proxqp}x"]
+        # Words of a line: m, regime, support, cold, ..., quadprog, its rows, ratio, ProxQP, its rows, ratio.
+        assert expected in [[row[0], row[2], row[3], row[12], row[15]] for row in printed if len(row) > 15]
