@@ -16,7 +16,8 @@ def test_program_runs():
 
 
 def test_every_row_of_the_table_was_printed_by_the_benchmark():
-    printed = [line.split() for line in next((ROOT / "benchmarks/row_solver/results").glob("*.txt")).open()]
+    output = (ROOT / "benchmarks/row_solver/results/two_processors_avx2.txt").read_text()
+    printed = [line.split() for line in output.splitlines()]
     table = [line.strip("| \n").split(" | ") for line in README.splitlines() if re.match(r"\| \d", line)]
     assert len(table) == 8
     for anchors, support, rate, over_quadprog, over_proxqp in table:
