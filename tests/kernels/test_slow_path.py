@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from invariants import kkt_residuals
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,3 +22,13 @@ def test_tolerance_below_double_rounding_is_counted():
     assert 0 < result.n_careful < 400
     assert np.count_nonzero(result.status == RowStatus.SOLVED) > 0
     assert kkt_residuals(hessian, linear, result.coefficients).max() < 1e-15
+
+
+@pytest.mark.parametrize("ridge", [0.1, 10.0, 1e3])
+def test_well_conditioned_rows_never_need_the_slow_path(ridge):
+    rng = np.random.default_rng(2)
+    anchors = rng.normal(size=(40, 12))
+    hessian = 2 * anchors @ anchors.T + ridge * np.eye(40)
+    linear = -2 * rng.normal(size=(2_000, 12)) @ anchors.T
+    # The slow path would mend a fast one that stops too early; here it must have nothing to mend.
+    assert not solve_rows(hessian, linear, kernel="compiled").status.any()
