@@ -10,21 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kedge import kernels, metrics
+    from kedge import datasets, kernels, metrics
     from kedge.estimators.single_view import SGL
     from kedge.kernels.simplex import simplex_qp
+    from kedge.model.anchor_selection.select import select_anchors
 
 __version__ = "0.1.0"
 
-__all__ = ["SGL", "__version__", "kernels", "metrics", "simplex_qp"]
+__all__ = ["SGL", "__version__", "datasets", "kernels", "metrics", "select_anchors", "simplex_qp"]
 
 _HOMES = {
     "SGL": "kedge.estimators.single_view",
+    "select_anchors": "kedge.model.anchor_selection.select",
     "simplex_qp": "kedge.kernels.simplex",
 }
 
 
-_ROOMS = {"kernels", "metrics"}
+_ROOMS = {"datasets", "kernels", "metrics"}
 
 
 def __getattr__(name: str) -> Any:

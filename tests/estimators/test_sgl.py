@@ -86,7 +86,7 @@ def test_pickle_keeps_the_model():
 
 def test_one_cluster_and_rows_of_zeros():
     assert set(SGL(1, random_state=0).fit(np.random.default_rng(0).normal(size=(20, 3))).labels_) == {0}
-    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+    with pytest.warns(ConvergenceWarning, match="only 1 of n_clusters=2 clusters"):
         assert set(SGL(2, random_state=0).fit(np.zeros((20, 3))).labels_) == {0}
 
 

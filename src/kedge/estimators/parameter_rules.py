@@ -6,18 +6,41 @@ from typing import Any
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from kedge.kernels.selection import default_threads
+from kedge.model.anchor_selection.select import ANCHOR_METHODS
+from kedge.model.view_scaling import SCALES
+
+_COUNT = Interval(Integral, 1, None, closed="left")
+
 SGL_RULES: dict[str, list[Any]] = {
-    "n_clusters": [Interval(Integral, 1, None, closed="left")],
-    "n_anchors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "n_clusters": [_COUNT],
+    "n_anchors": [_COUNT, StrOptions({"auto"})],
+    "anchors": [StrOptions(set(ANCHOR_METHODS)), "array-like"],
     "alpha": [Interval(Real, 0, None, closed="neither")],
+    "beta": [Interval(Real, 0, None, closed="left")],
+    "locality": [Interval(Real, 0, None, closed="left")],
+    "scale": [StrOptions(set(SCALES))],
+    "penalty_scale": [StrOptions({"relative", "absolute"})],
+    "penalty": [StrOptions({"centroid", "degree"})],
+    "structure": [StrOptions({"soft", "exact"})],
+    "signed": ["boolean"],
+    "n_neighbors": [_COUNT],
+    "predict_with": [StrOptions({"anchors", "graph"})],
+    "recipe": [StrOptions({"kedge", "published"})],
+    "first_penalty": ["array-like", None],
+    "max_iter": [_COUNT],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "n_init": [_COUNT, StrOptions({"auto"})],
     "random_state": ["random_state"],
-    "n_jobs": [Options(Integral, {-1}), Interval(Integral, 1, None, closed="left"), None],
+    "n_jobs": [Options(Integral, {-1}), _COUNT, None],
+    "verbose": ["verbose"],
+    "callback": [callable, None],
 }
 
 # Checks the parameters of an estimator against its table before ``fit`` runs.
 checked_fit = _fit_context(prefer_skip_nested_validation=True)
 
 
-def threads_for(n_jobs: int | None) -> int | None:
-    """Translate scikit-learn's ``n_jobs`` into a number of threads; None means every processor."""
-    return None if n_jobs is None or n_jobs == -1 else n_jobs
+def threads_for(n_jobs: int | None) -> int:
+    """Translate scikit-learn's ``n_jobs`` into a number of threads; None and -1 mean every processor."""
+    return default_threads() if n_jobs is None or n_jobs == -1 else int(n_jobs)

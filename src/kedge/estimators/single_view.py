@@ -2,47 +2,70 @@
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
-
-from kedge.estimators.parameter_rules import SGL_RULES, checked_fit, threads_for
-from kedge.kernels import PreparedHessian, solve_rows
-from kedge.model.anchors import default_anchor_count, kmeans_anchors
-from kedge.model.label_rows import label_anchors, label_embedding
-from kedge.model.spectral_map import spectral_map
-
-# Entries of the linear term held at a time: 32 MiB in double precision.
-BLOCK_ENTRIES = 1 << 22
+from kedge.estimators.anchor_graph import AnchorGraphClusterer
+from kedge.estimators.parameter_rules import SGL_RULES
 
 
-class SGL(ClusterMixin, BaseEstimator):
+class SGL(AnchorGraphClusterer):
     """Cluster rows by the graph of weights that rebuild them from anchor points.
 
-    Each row is written as a convex combination of m anchors, by ridge-regularised least squares over the simplex; the
-    weights are a bipartite graph whose leading singular vectors, scaled to unit rows, are clustered by k-means. Time
-    is O(n m d + n m s) for n rows, d features and s weights per row; memory beyond X is O(n s + m^2), plus blocks of
-    bounded size.
-
-    This version has no structure penalty: it is the model of the paper at beta = 0.
+    Each row is written as a convex combination of m anchors by ridge-regularised least squares over the simplex. The
+    weights are a bipartite graph between rows and anchors, optionally pulled towards k connected components by a
+    spectral penalty; its leading singular vectors, scaled to unit rows, are clustered by k-means. For n rows,
+    d features and s weights per row, a pass takes O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without
+    the structure penalty (``beta=0``) one pass is the whole fit.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     n_anchors : int or "auto", default="auto"
-        Number of anchors; "auto" takes five per cluster. Never more than there are rows.
+        Number of anchors; "auto" takes five per cluster, and never more than there are rows.
+    anchors : {"kmeans", "random", "ffs", "hierarchical"} or array of shape (n_anchors, n_features), default="kmeans"
+        How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, in the units of X.
     alpha : float, default=0.1
-        Ridge on the weights, in units of the mean squared anchor norm. Larger values spread a row over more anchors.
+        Ridge on the weights. Larger values spread a row over more anchors.
+    beta : float, default=0.0
+        Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
+    locality : float, default=0.0
+        Weight of the distance to each anchor: rows are rebuilt from near anchors. Zero is the published model; values
+        up to one help on dense data with many rows per anchor.
+    scale : {"none", "zscore", "minmax", "l2", "auto"}, default="none"
+        How X is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length; "auto"
+        takes "l2" for sparse X and for counts, else "zscore". Learnt in ``fit``, applied in ``predict``.
+    penalty_scale : {"relative", "absolute"}, default="relative"
+        Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
+    penalty : {"centroid", "degree"}, default="centroid"
+        "centroid" never lets the objective rise; "degree" is the published form.
+    structure : {"soft", "exact"}, default="soft"
+        "exact": ``graph_`` has exactly ``n_clusters`` connected components and ``labels_`` are those components.
+    signed : bool, default=False
+        Mirror the anchors, so that x and -x are in one subspace. For linear subspaces through the origin.
+    n_neighbors : int, default=1
+        Nearest anchors that vote in ``predict``.
+    predict_with : {"anchors", "graph"}, default="anchors"
+        ``predict`` by the nearest labelled anchors, or by solving the row problem and embedding the row.
+    recipe : {"kedge", "published"}, default="kedge"
+        "published" follows the authors' release in what the other parameters leave open; see :meth:`as_published`.
+    first_penalty : array of shape (n_samples, n_anchors) or None, default=None
+        Penalty matrix W of the first iteration; None means zero, which is the ridge solution.
+    max_iter : int, default=100
+        Most passes over the rows.
+    tol : float, default=1e-4
+        The fit ends when the objective falls by less than this share in a pass.
+    n_init : int or "auto", default="auto"
+        Sets of anchors of different sizes around ``n_anchors``, whose graphs are joined: less luck, more time. "auto"
+        takes one set if ``n_anchors`` is given, else ten up to 5,000 rows, then as many as keep the rows of all sets
+        below 50,000, at least one.
     random_state : int, RandomState instance or None, default=None
         Seed of the anchors and of the final k-means.
     n_jobs : int or None, default=None
-        Threads for the row problems; None or -1 means every processor. Does not change the result.
+        Blocks of rows solved at a time; None or -1 means every processor. Does not change the result.
+    verbose : int, default=0
+        1 shows progress on a terminal (needs rich).
+    callback : callable or None, default=None
+        Called after every iteration with a report (iteration, objective, n_components, seconds); if it returns True the
+        fit ends there and keeps the result so far.
 
     Attributes
     ----------
@@ -51,19 +74,32 @@ class SGL(ClusterMixin, BaseEstimator):
     graph_ : CSR array of shape (n_samples, n_anchors)
         Weights of the rows on the anchors; nonnegative, rows sum to one.
     anchors_ : ndarray of shape (n_anchors, n_features)
-        The anchor points.
+        The anchors of all sets, scaled as X is; with ``structure="exact"`` those that the graph uses.
     anchor_labels_ : ndarray of shape (n_anchors,)
         Cluster of each anchor.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        Left singular vectors of the scaled graph.
+        Left singular vectors of the scaled graph, times sqrt(1/2); of the soft graph also with ``structure="exact"``.
     anchor_embedding_ : ndarray of shape (n_anchors, n_clusters)
-        Right singular vectors of the scaled graph.
+        Right singular vectors, likewise.
+    objective_ : ndarray of shape (n_iter_,)
+        The full objective at the end of each iteration.
+    n_iter_ : int
+        Passes over the rows.
+    n_components_ : int
+        Connected components of ``graph_`` that hold a row.
+    cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
+        Centres of the clusters in the space of (row-normalised) embedded rows.
+    ridge_factors_ : ndarray of shape (n_clusters,) or None
+        With ``structure="exact"``, by how much the ridge of each cluster was raised to connect it.
     n_features_in_ : int
         Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had names.
 
     See Also
     --------
     kedge.simplex_qp : The row problem on its own.
+    kedge.select_anchors : The anchors on their own.
 
     References
     ----------
@@ -86,96 +122,79 @@ class SGL(ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         *,
         n_anchors: int | str = "auto",
+        anchors: Any = "kmeans",
         alpha: float = 0.1,
+        beta: float = 0.0,
+        locality: float = 0.0,
+        scale: str = "none",
+        penalty_scale: str = "relative",
+        penalty: str = "centroid",
+        structure: str = "soft",
+        signed: bool = False,
+        n_neighbors: int = 1,
+        predict_with: str = "anchors",
+        recipe: str = "kedge",
+        first_penalty: Any = None,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        n_init: int | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_anchors = n_anchors
+        self.anchors = anchors
         self.alpha = alpha
+        self.beta = beta
+        self.locality = locality
+        self.scale = scale
+        self.penalty_scale = penalty_scale
+        self.penalty = penalty
+        self.structure = structure
+        self.signed = signed
+        self.n_neighbors = n_neighbors
+        self.predict_with = predict_with
+        self.recipe = recipe
+        self.first_penalty = first_penalty
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
 
-    def __sklearn_tags__(self) -> Any:
-        """Say that sparse input is welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    @classmethod
+    def as_published(cls, n_clusters: int, n_anchors: int, alpha: float, beta: float, **parameters: Any) -> Self:
+        """Return an estimator that follows the authors' release step for step.
 
-    @checked_fit
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to cluster; sparse input is never made dense.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        random_state = check_random_state(self.random_state)
-        self.anchors_ = kmeans_anchors(X, self._count_anchors(X.shape[0]), random_state)
-        self.graph_, gram, column_sums = self._build_graph(X)
-        spectrum = spectral_map(gram, column_sums, self.n_clusters)
-        self.embedding_ = self.graph_ @ spectrum.row_map
-        self.anchor_embedding_ = spectrum.anchor_embedding
-        self.labels_ = label_embedding(self.embedding_, self.n_clusters, random_state)
-        self.anchor_labels_ = label_anchors(self.graph_, self.labels_, self.n_clusters)
-        return self
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Give each row the cluster of its nearest anchor.
+        Absolute penalties, the degree penalty, one anchor set from ten k-means runs on all rows, the release's stopping
+        rule (relative change below 1e-3 in the spectral norm after at least six iterations, at most 100), k-means on
+        the embedding before the last update and without row normalisation, anchors labelled by their nearest row.
+        The release's first penalty is rounding noise of its uniform start; here it is zero unless ``first_penalty``
+        is given.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            New rows.
+        n_clusters, n_anchors, alpha, beta
+            As in the paper.
+        **parameters
+            Any other parameter of the class, which overrides what is set here.
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each row.
+        SGL
+            An unfitted estimator.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(self.anchor_labels_[pairwise_distances_argmin(X, self.anchors_)])
-
-    def _build_graph(self, X: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
-        """Solve all rows, a block at a time; return the weights, their Gram matrix and their column sums."""
-        hessian = self._hessian()
-        n_anchors = hessian.n_anchors
-        gram, column_sums, blocks = np.zeros((n_anchors, n_anchors)), np.zeros(n_anchors), []
-        for rows in gen_batches(X.shape[0], max(1, BLOCK_ENTRIES // n_anchors)):
-            linear = -2.0 * safe_sparse_dot(X[rows], self.anchors_.T, dense_output=True)
-            solution = solve_rows(
-                hessian, linear, sparse_output=True, want_sums=True, n_threads=threads_for(self.n_jobs)
-            )
-            assert solution.sums is not None
-            gram += solution.sums.gram
-            column_sums += solution.sums.column_sums
-            blocks.append(solution.coefficients)
-        return sparse.vstack(blocks, format="csr"), gram, column_sums
-
-    def _hessian(self) -> PreparedHessian:
-        anchors = self.anchors_.astype(np.float64)
-        gram = anchors @ anchors.T
-        # Rows that are all zero give a zero Gram; any positive ridge then makes the weights uniform.
-        scale = float(gram.trace()) / len(gram) or 1.0
-        return PreparedHessian(2.0 * (gram + self.alpha * scale * np.eye(len(gram))))
-
-    def _count_anchors(self, n_rows: int) -> int:
-        if n_rows < self.n_clusters:
-            raise ValueError(f"n_samples={n_rows} should be >= n_clusters={self.n_clusters}; ask for fewer clusters")
-        if isinstance(self.n_anchors, str):
-            return default_anchor_count(n_rows, self.n_clusters)
-        if self.n_anchors < self.n_clusters:
-            raise ValueError(f"n_anchors={self.n_anchors} should be >= n_clusters={self.n_clusters}")
-        if self.n_anchors > n_rows:
-            raise ValueError(f"n_anchors={self.n_anchors} should be <= n_samples={n_rows}")
-        return int(self.n_anchors)
+        published: dict[str, Any] = {
+            "penalty_scale": "absolute",
+            "penalty": "degree",
+            "recipe": "published",
+            "scale": "none",
+            "n_init": 1,
+            "max_iter": 100,
+            "tol": 1e-3,
+        }
+        return cls(n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta, **(published | parameters))

@@ -1,5 +1,6 @@
-"""From the embedding to labels."""
+"""From the embedding to labels, and from labelled rows to labelled anchors."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -7,24 +8,50 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+# Rows of the embedding that k-means looks at; the others join the nearest centre.
+LABEL_SAMPLE = 20_000
+# Starts of the last k-means; they cost little beside the row problems.
+LABEL_STARTS = 10
 
 
 def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
     """Scale rows to length one; a zero row stays zero."""
-    lengths = np.linalg.norm(embedding, axis=1, keepdims=True)
+    lengths = np.sqrt(np.einsum("ij,ij->i", embedding, embedding))[:, None]
     return np.asarray(np.divide(embedding, lengths, out=np.zeros_like(embedding), where=lengths > 0))
 
 
-def label_embedding(embedding: NDArray[Any], n_clusters: int, random_state: RandomState) -> NDArray[np.int64]:
-    """Cluster the directions of the embedded rows by k-means; labels are consecutive from zero."""
+def embedding_centers(sample: NDArray[Any], n_clusters: int, random_state: RandomState) -> NDArray[np.float64]:
+    """Return the k-means centres of a sample of embedded rows, at most ``n_clusters`` distinct ones."""
     seed = int(random_state.randint(np.iinfo(np.int32).max))
-    labels = KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(unit_rows(embedding))
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    with warnings.catch_warnings():
+        # The caller says how many clusters hold rows, and what to do.
+        warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
+        model = KMeans(min(n_clusters, len(sample)), n_init=LABEL_STARTS, random_state=seed).fit(sample)
+    return np.unique(model.cluster_centers_.astype(np.float64), axis=0)
 
 
-def label_anchors(graph: sparse.csr_array, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
-    """Give each anchor the cluster whose rows lean on it most."""
+def nearest_center(points: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of the nearest centre of every point; the first of several equally near ones."""
+    scores = points @ centers.T.astype(points.dtype)
+    scores -= (np.einsum("ij,ij->i", centers, centers) / 2).astype(points.dtype)
+    return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+
+
+def anchor_support(graph: sparse.csr_array, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+    """Return how much weight the rows of each cluster put on each anchor, shape (n_anchors, n_clusters)."""
     membership = sparse.csr_array(
         (np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=(len(labels), n_clusters)
     )
-    return np.asarray((graph.T @ membership).toarray().argmax(axis=1), dtype=np.int64)
+    return np.asarray((graph.T @ membership).toarray(), dtype=np.float64)
+
+
+def label_anchors(support: NDArray[np.float64], anchors: NDArray[Any]) -> NDArray[np.int64]:
+    """Give each anchor the cluster whose rows lean on it most; one without rows takes that of the nearest other."""
+    labels = np.asarray(support.argmax(axis=1), dtype=np.int64)
+    used = support.sum(axis=1) > 0
+    if not used.all():
+        wide = anchors.astype(np.float64)
+        labels[~used] = labels[used][nearest_center(wide[~used], wide[used])]
+    return labels

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from kedge.model.components import anchor_components
 
 Array = NDArray[np.float64]
 
 # Squared singular values below this are rounding noise of the Gram matrix: dividing by them would amplify it.
 _NOISE = 1e-12
+# Above this order the leading eigenvectors alone are cheaper than a full reduction of the matrix.
+_LARGE_ORDER = 600
 
 
 @dataclass(frozen=True)
@@ -30,20 +35,66 @@ class SpectralMap:
     row_map: Array
     anchor_embedding: Array
 
+    @property
+    def rank(self) -> int:
+        """Singular values above the rounding noise."""
+        return int(np.count_nonzero(np.square(self.singular_values) > _NOISE))
+
 
 def spectral_map(gram: Array, column_sums: Array, n_components: int) -> SpectralMap:
-    """Decompose the graph given ``gram = Z'Z`` and its column sums; anchors without weight embed at zero."""
+    """Decompose the graph given ``gram = Z'Z`` and its column sums; anchors without weight embed at zero.
+
+    Always returns ``n_components`` triplets; those beyond the number of anchors are zero. Costs O(m^3) for m anchors
+    up to 600, and O(n_components m^2) per round of a Lanczos method above.
+    """
     n_anchors = len(column_sums)
-    alive = column_sums > 0
+    used = column_sums > 0
     scale = np.zeros(n_anchors)
-    scale[alive] = column_sums[alive] ** -0.5
-    first = max(n_anchors - n_components, 0)
-    squares, vectors = linalg.eigh(scale[:, None] * gram * scale, subset_by_index=[first, n_anchors - 1])
-    squares, vectors = squares[::-1], vectors[:, ::-1]
+    scale[used] = column_sums[used] ** -0.5
+    matrix = scale[:, None] * gram * scale
+    wanted = min(n_components, n_anchors)
+    squares, vectors = _leading_eigenpairs(matrix, gram, column_sums, wanted)
     # The sign of a singular vector is free: fix it, so that equal graphs embed equally.
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(wanted)])
     vectors = vectors * np.where(signs == 0, 1.0, signs)
     singular_values = np.sqrt(np.clip(squares, 0.0, 1.0))
     inverse = np.where(squares > _NOISE, 1.0 / np.maximum(singular_values, _NOISE), 0.0)
     half = np.sqrt(0.5)
-    return SpectralMap(singular_values, half * scale[:, None] * vectors * inverse, half * vectors)
+    missing = [(0, 0), (0, n_components - wanted)]
+    return SpectralMap(
+        np.pad(singular_values, missing[1]),
+        np.pad(half * scale[:, None] * vectors * inverse, missing),
+        np.pad(half * vectors, missing),
+    )
+
+
+def _leading_eigenpairs(matrix: Array, gram: Array, column_sums: Array, wanted: int) -> tuple[Array, Array]:
+    order = len(matrix)
+    if order > _LARGE_ORDER and 8 * wanted < order:
+        count, labels = anchor_components(gram, column_sums)
+        if count < wanted:
+            return _deflated_lanczos(matrix, column_sums, labels, count, wanted)
+    squares, vectors = linalg.eigh(matrix, subset_by_index=[order - wanted, order - 1])
+    return squares[::-1], vectors[:, ::-1]
+
+
+def _deflated_lanczos(
+    matrix: Array, column_sums: Array, labels: NDArray[np.int64], count: int, wanted: int
+) -> tuple[Array, Array]:
+    """Take the eigenvalue one, whose multiplicity Lanczos can miss, from the components, and the rest from Lanczos."""
+    known = np.zeros((len(matrix), count))
+    used = np.flatnonzero(labels >= 0)
+    known[used, labels[used]] = np.sqrt(column_sums[used])
+    known /= np.linalg.norm(known, axis=0)
+
+    def multiply(vector: Array) -> Array:
+        return np.asarray(matrix @ vector - known @ (known.T @ vector))
+
+    operator = LinearOperator(matrix.shape, matvec=multiply, dtype=np.float64)
+    start = np.random.RandomState(0).uniform(-1, 1, len(matrix))
+    squares, vectors = eigsh(operator, k=wanted - count, which="LA", v0=start)
+    descending = np.argsort(squares)[::-1]
+    return (
+        np.concatenate([np.ones(count), squares[descending]]),
+        np.concatenate([known, vectors[:, descending]], axis=1),
+    )

@@ -1,0 +1,104 @@
+"""The data sets of the benchmarks: read where a folder with them is found, else drawn or left out, aloud."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.clustering.poker import draw_hands
+from kedge.datasets import make_union_of_subspaces
+
+FOLDERS = [Path(folder) for folder in os.environ.get("KEDGE_DATA", "").split(os.pathsep) if folder] + [
+    Path(__file__).parents[3] / "shared" / "data"
+]
+MANY_ROWS = 1_000_000
+QUICK_ROWS = 300
+
+
+@dataclass
+class Rows:
+    """Rows, their classes, and a line that says what they are."""
+
+    X: np.ndarray
+    y: np.ndarray
+    description: str
+
+    @property
+    def n_clusters(self):
+        """Number of classes."""
+        return len(np.unique(self.y))
+
+
+def load(name, quick=False):
+    """Return the data set of that name, or None after saying that its file is not there."""
+    rows = LOADERS[name](QUICK_ROWS if quick else None)
+    if rows is None:
+        print(f"{name}: LEFT OUT, no file of it in $KEDGE_DATA or ../shared/data\n", flush=True)
+    return rows
+
+
+def load_mnist(n_rows):
+    """Read raw grey levels of handwritten digits."""
+    found = _read("MNIST.npz", n_rows)
+    return found and Rows(found[0].astype(np.float32), found[1], "MNIST, raw grey levels")
+
+
+def load_covertype(n_rows):
+    """Read forest cover types, each column with mean 0 and deviation 1."""
+    found = _read("CoverType.npz", n_rows)
+    return found and Rows(_standardised(found[0]), found[1], "CoverType, standardised columns")
+
+
+def load_poker(n_rows):
+    """Read a million poker hands, or draw as many."""
+    found = _read("Pokerhand_synth.npz", n_rows)
+    note = "poker hands, raw" if found else "poker hands, raw, DRAWN HERE because no file of them was found"
+    hands, classes = found or draw_hands(n_rows or MANY_ROWS)
+    return Rows(hands.astype(np.float32), classes, note)
+
+
+def draw_subspaces(n_rows):
+    """Draw 10 subspaces of dimension 3 in R^30, x and -x alike."""
+    return _draw_subspaces(n_rows, nonnegative=False, note="10 subspaces of dimension 3 in R^30, x as likely as -x")
+
+
+def draw_cones(n_rows):
+    """Draw the same with nonnegative combinations, where every cluster has a centre of its own."""
+    return _draw_subspaces(n_rows, nonnegative=True, note="10 cones of dimension 3 in R^30 (nonnegative combinations)")
+
+
+LOADERS = {
+    "mnist": load_mnist,
+    "covertype": load_covertype,
+    "poker": load_poker,
+    "subspaces": draw_subspaces,
+    "cones": draw_cones,
+}
+
+
+def _read(file_name, n_rows):
+    """Return the first rows and their classes, or None where no folder has the file."""
+    for folder in FOLDERS:
+        if (folder / file_name).exists():
+            with np.load(folder / file_name) as file:
+                return np.ascontiguousarray(file["X"][:n_rows]), file["y"][:n_rows]
+    return None
+
+
+def _standardised(X):
+    return StandardScaler(copy=False).fit_transform(X.astype(np.float32))
+
+
+def _draw_subspaces(n_rows, nonnegative, note):
+    X, y = make_union_of_subspaces(
+        n_rows or MANY_ROWS,
+        n_subspaces=10,
+        dim=3,
+        ambient_dim=30,
+        nonnegative=nonnegative,
+        random_state=0,
+        dtype=np.float32,
+    )
+    return Rows(X, y, note)

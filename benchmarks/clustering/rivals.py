@@ -1,0 +1,50 @@
+"""What a user would run instead, by the name printed in the tables."""
+
+import numpy as np
+from sklearn.cluster import KMeans, MiniBatchKMeans, SpectralClustering
+from sklearn.neighbors import KNeighborsClassifier
+
+from benchmarks.clustering.omp import SSCOMP
+from kedge import SGL
+
+OURS = "kedge SGL"
+YARDSTICK = "KMeans, n_init=1"
+# Each takes the number of clusters and a seed and returns a clusterer to fit.
+FAST_CLUSTERERS = {
+    OURS: lambda n_clusters, seed: SGL(n_clusters, random_state=seed),
+    YARDSTICK: lambda n_clusters, seed: KMeans(n_clusters, n_init=1, random_state=seed),
+    "KMeans, n_init=10": lambda n_clusters, seed: KMeans(n_clusters, n_init=10, random_state=seed),
+    "MiniBatchKMeans": lambda n_clusters, seed: MiniBatchKMeans(n_clusters, random_state=seed),
+}
+
+
+def subspace_clusterers(n_anchors, dim):
+    """Return clusterers for linear subspaces: ours with several numbers of anchors, and two that grow faster with n."""
+    clusterers = {
+        f"kedge SGL, signed, {m} anchors": lambda k, seed, m=m: SGL(k, signed=True, n_anchors=m, random_state=seed)
+        for m in n_anchors
+    }
+    most = max(n_anchors)
+    clusterers[f"kedge SGL, unsigned, {most} anchors"] = lambda k, seed: SGL(
+        k, signed=False, n_anchors=most, random_state=seed
+    )
+    clusterers["SpectralClustering, neighbours, cluster_qr"] = lambda k, seed: SpectralClustering(
+        k, affinity="nearest_neighbors", assign_labels="cluster_qr", random_state=seed, n_jobs=-1
+    )
+    clusterers[f"SSC-OMP, {dim} nonzeros"] = lambda k, seed: SSCOMP(k, n_nonzero=dim, random_state=seed)
+    return clusterers
+
+
+def neighbour_classifiers(anchors, labels):
+    """Return nearest-neighbour classifiers of the labelled anchors; the first has scikit-learn's defaults."""
+    classifiers = {
+        "KNeighborsClassifier(1)": KNeighborsClassifier(1),
+        "KNeighborsClassifier(1, n_jobs=-1)": KNeighborsClassifier(1, n_jobs=-1),
+        'KNeighborsClassifier(1, algorithm="brute")': KNeighborsClassifier(1, algorithm="brute"),
+    }
+    return {name: classifier.fit(anchors, labels) for name, classifier in classifiers.items()}
+
+
+def multiply_by_rows(X, n_rows):
+    """Return X A' where A are rows of X: the one product that any method with that many anchors must form."""
+    return X @ np.ascontiguousarray(X[:n_rows]).T

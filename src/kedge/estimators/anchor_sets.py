@@ -1,0 +1,91 @@
+"""The anchors of a fit: one set, or several of different sizes to even out the luck of a single draw."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from kedge.model.anchor_selection.kmeans import published_kmeans
+from kedge.model.anchor_selection.select import choose_anchors
+from kedge.sources.contract import RowSource
+
+# Rows that anchors are chosen from: more of them move the anchors little and cost in proportion.
+LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
+# Starts of the anchors' k-means in the authors' release.
+_PUBLISHED_STARTS = 10
+
+
+@dataclass(frozen=True)
+class AnchorPlan:
+    """How anchors are found: the sizes of the sets, a method, the number the user asked for; or given anchors."""
+
+    sizes: tuple[int, ...]
+    method: str
+    asked_for: int | None = None
+    given: NDArray[Any] | None = None
+    signed: bool = False
+    as_published: bool = False
+
+
+@dataclass(frozen=True)
+class AnchorSets:
+    """Anchors of all sets below one another, per view, and the size of each set."""
+
+    views: list[NDArray[Any]]
+    sizes: list[int]
+
+    def each(self) -> Iterator[list[NDArray[Any]]]:
+        """Yield the anchors of every set, per view."""
+        start = 0
+        for size in self.sizes:
+            yield [view[start : start + size] for view in self.views]
+            start += size
+
+
+def spread_sizes(n_anchors: int, n_sets: int, n_clusters: int, n_rows: int) -> tuple[int, ...]:
+    """Return the sizes of the sets, spread evenly around ``n_anchors``: different sizes make different mistakes."""
+    if n_sets == 1:
+        return (n_anchors,)
+    sizes = np.linspace(SMALLEST * n_anchors, LARGEST * n_anchors, n_sets)
+    return tuple(int(np.clip(round(size), n_clusters, n_rows)) for size in sizes)
+
+
+# Smallest and largest set, in units of ``n_anchors``.
+SMALLEST, LARGEST = 0.5, 1.5
+
+
+def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: RandomState) -> AnchorSets:
+    """Find the anchors, from a bounded sample of the rows."""
+    if plan.given is not None:
+        return AnchorSets([np.ascontiguousarray(plan.given, dtype=source.dtype)], [len(plan.given)])
+    if plan.as_published:
+        rows = source.block(slice(0, source.n_rows))[0]
+        _, centers = published_kmeans(rows, plan.sizes[0], random_state, _PUBLISHED_STARTS)
+        return AnchorSets([np.ascontiguousarray(centers, dtype=source.dtype)], [len(centers)])
+    sets = []
+    with warnings.catch_warnings():
+        # Sizes that we chose may exceed the distinct rows; only a size that the user chose is worth a warning.
+        warnings.filterwarnings("ignore", "X has only", ConvergenceWarning)
+        for size in plan.sizes:
+            rows = _sample(source, max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size), random_state)
+            sets.append(choose_anchors(rows, size, plan.method, random_state, signed=plan.signed))
+    largest = max(len(one) for one in sets)
+    if plan.asked_for is not None and largest < plan.asked_for:
+        warnings.warn(
+            f"X has only {largest} distinct rows, so n_anchors={plan.asked_for} became {largest}; lower n_anchors or "
+            "leave it 'auto'",
+            ConvergenceWarning,
+            stacklevel=7,
+        )
+    return AnchorSets([np.ascontiguousarray(np.concatenate(sets))], [len(one) for one in sets])
+
+
+def _sample(source: RowSource, size: int, random_state: RandomState) -> Any:
+    if source.n_rows <= size:
+        return source.block(slice(0, source.n_rows))[0]
+    return source.take(np.sort(random_state.choice(source.n_rows, size, replace=False)))[0]

@@ -1,0 +1,241 @@
+"""A fit from rows to fitted numbers: anchors, passes over the rows, labels, the exact graph where it is asked for."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
+
+from kedge.engines.contract import Engine
+from kedge.engines.in_memory import InMemoryEngine, one_thread_per_library
+from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, choose_anchor_sets
+from kedge.estimators.exact_fit import exact_structure
+from kedge.estimators.iterations import IterationReport, LoopResult, LoopRules, iterate
+from kedge.estimators.progress import Progress
+from kedge.model.anchor_selection.kmeans import published_kmeans
+from kedge.model.driver_step import Structure
+from kedge.model.label_rows import (
+    LABEL_SAMPLE,
+    anchor_support,
+    embedding_centers,
+    label_anchors,
+    nearest_center,
+    unit_rows,
+)
+from kedge.model.pass_state import ColumnLayout, PassState, column_layout
+from kedge.model.row_problem import build_row_problem, mean_squared_norm
+from kedge.model.structure_penalty import EmbeddingPenalty, GivenPenalty
+from kedge.sources.contract import RowSource
+
+Array = NDArray[np.float64]
+
+# Starts of the last k-means in the authors' release.
+_PUBLISHED_STARTS = 100
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """Everything a fit is told, with nothing left to be decided from names of parameters."""
+
+    n_clusters: int
+    anchors: AnchorPlan
+    alpha: float
+    beta: float
+    relative_penalties: bool
+    penalty: str
+    locality: float
+    exact: bool
+    as_published: bool
+    max_iter: int
+    tol: float
+    n_threads: int
+    first_penalty: Array | None = None
+    callback: Callable[[IterationReport], bool | None] | None = None
+
+
+@dataclass(frozen=True)
+class FittedGraph:
+    """What a fit found; the estimators turn it into attributes."""
+
+    labels: NDArray[np.int64]
+    graph: sparse.csr_array
+    anchors: list[NDArray[Any]]
+    anchor_labels: NDArray[np.int64]
+    embedding: NDArray[Any]
+    anchor_embedding: Array
+    centers: Array
+    row_map: Array
+    soft_anchors: list[NDArray[Any]]
+    set_sizes: list[int]
+    ridge: float
+    penalty: EmbeddingPenalty | None
+    objective: list[float]
+    n_components: int
+    ridge_factors: Array | None
+
+
+def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progress: Progress) -> FittedGraph:
+    """Run a whole fit; an interrupt says how far it came."""
+    iterations = 0
+
+    def count(report: IterationReport) -> bool:
+        nonlocal iterations
+        iterations = report.iteration
+        progress.begin(f"iteration {report.iteration + 1}", source.n_rows)
+        return bool(plan.callback is not None and plan.callback(report))
+
+    try:
+        with one_thread_per_library():
+            return _fit_rows(source, plan, random_state, progress, count)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"the fit was interrupted after {iterations} finished iterations and the estimator is as it was before; to "
+            "stop early and keep the result so far, pass a callback that returns True, or set max_iter"
+        ) from None
+
+
+def _fit_rows(
+    source: RowSource,
+    plan: FitPlan,
+    random_state: RandomState,
+    progress: Progress,
+    callback: Callable[[IterationReport], bool | None],
+) -> FittedGraph:
+    progress.begin("anchors")
+    sets = choose_anchor_sets(source, plan.anchors, random_state)
+    weights = [1.0] * len(sets.views)
+    unit = float(np.mean([mean_squared_norm(one, weights) for one in sets.each()])) if plan.relative_penalties else 1.0
+    ridge = plan.alpha * unit
+    beta = plan.beta * unit * (source.n_rows / plan.n_clusters if plan.relative_penalties else 1.0)
+    structure = Structure(plan.penalty, beta, plan.n_clusters)
+    layout = column_layout(sets.sizes, plan.anchors.signed)
+    state = build_state(sets, ridge, plan.locality, plan.anchors.signed)
+    first = None if plan.first_penalty is None else GivenPenalty(beta, plan.first_penalty)
+    rules = LoopRules(plan.max_iter, plan.tol, plan.as_published, first, callback)
+    progress.begin("iteration 1", source.n_rows)
+    engine = InMemoryEngine(source, state.n_columns, plan.n_threads, progress.rows_done)
+    try:
+        result = iterate(engine, state, layout, structure, rules)
+        _report_loop(result, plan)
+        progress.begin("labels")
+        return _label(source, engine, plan, sets, layout, result, ridge, random_state)
+    finally:
+        engine.close()
+
+
+def build_state(sets: AnchorSets, ridge: float, locality: float, signed: bool) -> PassState:
+    """Set up the row problems of all anchor sets."""
+    weights = [1.0] * len(sets.views)
+    options: dict[str, Any] = {"weights": weights, "ridge": ridge, "locality": locality, "signed": signed}
+    return PassState(tuple(build_row_problem(one, **options) for one in sets.each()))
+
+
+def _label(
+    source: RowSource,
+    engine: Engine,
+    plan: FitPlan,
+    sets: AnchorSets,
+    layout: ColumnLayout,
+    result: LoopResult,
+    ridge: float,
+    random_state: RandomState,
+) -> FittedGraph:
+    """Cluster the embedded rows and gather what was found."""
+    spectrum = result.digest.spectrum
+    embedding = result.embedding
+    if embedding is None:
+        row_map = spectrum.row_map[layout.anchor_of].astype(source.dtype)
+        embedding = np.concatenate(engine.map_coefficients(lambda block: np.asarray(block @ row_map)))
+    graph = fold_graph(engine.coefficients(), layout)
+    labels, centers = label_embedding(embedding, plan, random_state)
+    anchors, anchor_embedding, ridge_factors = sets.views, spectrum.anchor_embedding, None
+    n_components = result.digest.n_components
+    if plan.exact:
+        exact = exact_structure(
+            engine,
+            source,
+            anchors,
+            graph,
+            labels,
+            plan.n_clusters,
+            {
+                "ridge": ridge,
+                "locality": plan.locality,
+                "signed": plan.anchors.signed,
+                "weights": [1.0] * len(anchors),
+            },
+        )
+        graph, labels, anchor_labels, n_components = exact.graph, exact.labels, exact.anchor_labels, plan.n_clusters
+        anchors = [a[exact.used_anchors] for a in anchors]
+        anchor_embedding, ridge_factors = anchor_embedding[exact.used_anchors], exact.ridge_factors
+    elif plan.as_published:
+        nearest = [pairwise_distances_argmin(a, v) for a, v in zip(anchors, source.block(slice(None)), strict=True)]
+        anchor_labels = labels[nearest[0]]
+    else:
+        anchor_labels = label_anchors(anchor_support(graph, labels, plan.n_clusters), np.hstack(anchors))
+    return FittedGraph(
+        labels=labels, graph=graph, anchors=anchors, anchor_labels=anchor_labels, embedding=embedding,
+        anchor_embedding=anchor_embedding, centers=centers, row_map=spectrum.row_map, soft_anchors=sets.views,
+        set_sizes=sets.sizes, ridge=ridge, penalty=result.penalty, objective=result.objective,
+        n_components=n_components, ridge_factors=ridge_factors,
+    )  # fmt: skip
+
+
+def label_embedding(
+    embedding: NDArray[Any], plan: FitPlan, random_state: RandomState
+) -> tuple[NDArray[np.int64], Array]:
+    """Cluster the rows of the embedding; labels are consecutive from zero, and centres are in their order."""
+    if plan.as_published:
+        labels, centers = published_kmeans(embedding, plan.n_clusters, random_state, _PUBLISHED_STARTS)
+    else:
+        n_rows = len(embedding)
+        sample = embedding
+        if n_rows > LABEL_SAMPLE:
+            sample = embedding[np.sort(random_state.choice(n_rows, LABEL_SAMPLE, replace=False))]
+        centers = embedding_centers(unit_rows(sample), plan.n_clusters, random_state)
+        labels = nearest_center(unit_rows(embedding), centers)
+    kept, labels = np.unique(labels, return_inverse=True)
+    if len(kept) < plan.n_clusters:
+        warnings.warn(
+            f"only {len(kept)} of n_clusters={plan.n_clusters} clusters hold a row: X has too few distinct rows, or "
+            "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
+            ConvergenceWarning,
+            stacklevel=8,
+        )
+    return labels.astype(np.int64), np.asarray(centers, dtype=np.float64)[kept]
+
+
+def fold_graph(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:
+    """Add up the columns of mirrored anchors, so that the graph has one column per anchor."""
+    if layout.is_plain:
+        return coefficients
+    ones = np.ones(len(layout.anchor_of), dtype=coefficients.dtype)
+    fold = sparse.csr_array((ones, layout.anchor_of, np.arange(len(ones) + 1)), shape=(len(ones), layout.n_anchors))
+    folded = sparse.csr_array(coefficients @ fold)
+    folded.sort_indices()
+    return folded
+
+
+def _report_loop(result: LoopResult, plan: FitPlan) -> None:
+    if not result.converged and not result.stopped:
+        warnings.warn(
+            f"the fit did not settle within max_iter={plan.max_iter} iterations at tol={plan.tol:g}; raise one of them",
+            ConvergenceWarning,
+            stacklevel=7,
+        )
+    pieces = result.digest.n_components
+    if pieces > plan.n_clusters:
+        cause = f"locality={plan.locality:g} is" if plan.locality > 0 else "alpha is"
+        cure = "lower locality or raise alpha" if plan.locality > 0 else "raise alpha or take fewer anchors"
+        warnings.warn(
+            f"the graph falls into {pieces} pieces, more than n_clusters={plan.n_clusters}, and which of them go "
+            f"together is then arbitrary: {cause} out of proportion for this data; {cure}",
+            ConvergenceWarning,
+            stacklevel=7,
+        )

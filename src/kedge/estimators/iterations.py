@@ -1,0 +1,125 @@
+"""The loop of a fit: passes over the rows until the objective settles."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kedge.engines.contract import Engine
+from kedge.model.driver_step import Digest, Structure, digest_summary, next_penalty, on_columns
+from kedge.model.pass_state import ColumnLayout, PassState
+from kedge.model.structure_penalty import EmbeddingPenalty, StructurePenalty
+
+Array = NDArray[np.float64]
+
+# The published stopping rule looks at the change only after this many iterations.
+_PUBLISHED_LEAST = 5
+
+
+@dataclass(frozen=True)
+class IterationReport:
+    """What a callback is told after every iteration.
+
+    Attributes
+    ----------
+    iteration : int
+        Number of the iteration, from 1.
+    objective : float
+        The full objective at its end.
+    n_components : int
+        Connected components of the graph that hold a data row.
+    seconds : float
+        Time since the first iteration began.
+    """
+
+    iteration: int
+    objective: float
+    n_components: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class LoopRules:
+    """When the loop ends, and whether it follows the published algorithm."""
+
+    max_iter: int
+    tol: float
+    as_published: bool = False
+    first_penalty: StructurePenalty | None = None
+    callback: Callable[[IterationReport], bool | None] | None = None
+
+
+@dataclass(frozen=True)
+class LoopResult:
+    """Where the loop ended.
+
+    Attributes
+    ----------
+    digest : Digest
+        The graph after the last pass.
+    penalty : EmbeddingPenalty or None
+        The structure penalty that the last graph would give, on anchors; None where beta is zero.
+    objective : list of float
+        One value per iteration.
+    embedding : array or None
+        In the published algorithm, the embedding before the last pass, which is the one it clusters.
+    converged, stopped : bool
+        Whether the rule was met, and whether the callback asked to stop.
+    """
+
+    digest: Digest
+    penalty: EmbeddingPenalty | None
+    objective: list[float]
+    embedding: Array | None
+    converged: bool
+    stopped: bool
+
+
+def iterate(
+    engine: Engine, state: PassState, layout: ColumnLayout, structure: Structure, rules: LoopRules
+) -> LoopResult:
+    """Alternate between the rows and the embedding; without a structure penalty one pass is the whole solution."""
+    state = replace(state, penalty=rules.first_penalty, want_change=rules.as_published)
+    begun = perf_counter()
+    objective: list[float] = []
+    last: Digest | None = None
+    penalty: EmbeddingPenalty | None = None
+    embedding, converged, stopped = None, False, False
+    while not converged and not stopped and len(objective) < rules.max_iter:
+        if rules.as_published and last is not None:
+            embedding = _embedded(engine, last, layout)
+        digest = digest_summary(state, engine.run_pass(state), layout, structure)
+        objective.append(digest.objective)
+        if structure.weight > 0:
+            penalty = next_penalty(digest, structure, penalty)
+            state = state.with_penalty(on_columns(penalty, layout))
+        else:
+            state = state.with_penalty(None)
+        converged = _has_settled(objective, digest, last, structure, rules)
+        if rules.callback is not None:
+            report = IterationReport(len(objective), digest.objective, digest.n_components, perf_counter() - begun)
+            stopped = bool(rules.callback(report))
+        last = digest
+    assert last is not None
+    return LoopResult(last, penalty, objective, embedding, converged, stopped)
+
+
+def _embedded(engine: Engine, digest: Digest, layout: ColumnLayout) -> Array:
+    row_map = digest.spectrum.row_map[layout.anchor_of]
+    return np.concatenate(engine.map_coefficients(lambda block: np.asarray(block @ row_map)))
+
+
+def _has_settled(
+    objective: list[float], digest: Digest, last: Digest | None, structure: Structure, rules: LoopRules
+) -> bool:
+    if rules.as_published:
+        # Relative change in the spectral norm, as in the authors' release.
+        if last is None or len(objective) <= _PUBLISHED_LEAST:
+            return False
+        assert digest.change is not None
+        return digest.change < rules.tol * np.sqrt(last.gram_norm)
+    if structure.weight == 0:
+        return True
+    return len(objective) > 1 and objective[-2] - objective[-1] <= rules.tol * abs(objective[-2])

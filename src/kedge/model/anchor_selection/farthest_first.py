@@ -1,0 +1,144 @@
+"""Farthest-first anchors: rows chosen so that the worst represented row is represented well."""
+
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from kedge.model.anchor_selection.lasso_rows import improve_lasso, lasso_bounds
+from kedge.model.anchor_selection.lines import SAME_LINE, cosines, unit_rows
+from kedge.model.anchor_selection.row_access import dense_rows, sample_rows, take_rows
+
+Array = NDArray[np.float64]
+
+LEAST_CANDIDATES, CANDIDATES_PER_ANCHOR = 5_000, 5
+FIDELITY = 150.0
+# Costs closer than this count as equal.
+TOLERANCE = 1e-9
+# Problems improved at a time while looking for the worst represented row.
+BATCH = 32
+MAX_ROUNDS = 2_000
+
+
+def farthest_first_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
+    """Return the rows chosen by :func:`farthest_first_rows`, as they stand in X."""
+    return dense_rows(X, farthest_first_rows(X, n_anchors, random_state))
+
+
+def farthest_first_rows(
+    X: Any, n_anchors: int, random_state: RandomState, *, fidelity: float = FIDELITY
+) -> NDArray[np.intp]:
+    """Choose rows greedily: a random one, then always the one worst represented by those chosen.
+
+    The cost of a row x, at unit length, is min_c ||c||_1 + (fidelity / 2) ||x - c D||^2 over the chosen rows D, at unit
+    length too. Zero rows are never chosen; of several rows on one line one is chosen.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        The rows; not changed.
+    n_anchors : int
+        Number of rows wanted.
+    random_state : RandomState
+        Draws the candidates, the order that breaks ties, and with it the first row.
+    fidelity : float, default=150
+        Weight of the squared error; must exceed 1, below which all costs are equal.
+
+    Returns
+    -------
+    rows : ndarray of shape (at most n_anchors,)
+        Row numbers in the order chosen; fewer when every candidate lies on a chosen line.
+
+    Notes
+    -----
+    Candidates are a uniform sample of s = max(5000, 5 n_anchors) rows. Costs only fall as rows are added, so earlier
+    costs are upper bounds, and only rows whose bound exceeds the best lower bound are looked at (lazy search).
+    O(s n_anchors d) for inner products and O(s n_anchors^2) to keep the bounds, plus the lasso problems of the rows
+    looked at. Memory 2 s n_anchors numbers beside the candidates in float64.
+
+    References
+    ----------
+    You, Li, Robinson and Vidal, "Self-representation based unsupervised exemplar selection in a union of subspaces",
+    IEEE Transactions on Pattern Analysis and Machine Intelligence, 2020.
+    """
+    if not fidelity > 1:
+        raise ValueError(f"fidelity={fidelity} should be above 1; below it all costs are equal. Try 15 to 200")
+    size = max(LEAST_CANDIDATES, CANDIDATES_PER_ANCHOR * n_anchors)
+    rows = sample_rows(X.shape[0], size, random_state)
+    units, nonzero = unit_rows(take_rows(X, rows))
+    if not len(nonzero):
+        return np.empty(0, dtype=np.intp)
+    # Exact ties, such as rows orthogonal to all chosen ones, go to the first in a random order.
+    order = random_state.permutation(len(nonzero))
+    search = _LazySearch(units[order], min(n_anchors, len(nonzero)), fidelity)
+    worst: int | None = 0
+    while worst is not None and search.n_chosen < search.capacity:
+        search.choose(worst)
+        worst = search.find_worst()
+    return np.asarray(rows[nonzero[order[search.chosen]]], dtype=np.intp)
+
+
+class _LazySearch:
+    """Coefficients and upper bounds of the costs of all candidates for the rows chosen so far."""
+
+    def __init__(self, units: Any, capacity: int, fidelity: float) -> None:
+        n_rows = units.shape[0]
+        self.units = units
+        self.capacity = capacity
+        self.fidelity = fidelity
+        self.chosen: list[int] = []
+        self.products = np.zeros((n_rows, capacity))
+        self.coefficients = np.zeros((n_rows, capacity))
+        self.gram = np.zeros((capacity, capacity))
+        self.upper = np.full(n_rows, 0.5 * fidelity)
+        # A row at the angle t to a single chosen row costs about (fidelity - 1) t^2 / 2 more than the chosen row.
+        self.on_a_chosen_line = 1.0 - 0.5 / fidelity + (fidelity - 1.0) * SAME_LINE
+
+    @property
+    def n_chosen(self) -> int:
+        return len(self.chosen)
+
+    def choose(self, row: int) -> None:
+        """Add a row to the chosen ones and lower all bounds by the best step along it alone."""
+        k = self.n_chosen
+        products = cosines(self.units, dense_rows(self.units, np.array([row])))[:, 0]
+        self.chosen.append(row)
+        self.products[:, k] = products
+        self.gram[k, : k + 1] = self.gram[: k + 1, k] = self.products[row, : k + 1]
+        self.gram[k, k] = 1.0
+        slopes = products - self.coefficients[:, :k] @ self.gram[:k, k]
+        steps = slopes - np.clip(slopes, -1.0 / self.fidelity, 1.0 / self.fidelity)
+        self.coefficients[:, k] = steps
+        self.upper += np.abs(steps) + self.fidelity * steps * (0.5 * steps - slopes)
+        # Below every cost, so that a chosen row is never found again.
+        self.upper[self.chosen] = -1.0
+
+    def find_worst(self) -> int | None:
+        """Return the candidate of the largest cost, or None if every candidate lies on a chosen line.
+
+        Bounds are tightened until no other candidate can cost more than the best by the tolerance.
+        """
+        lower = np.full(len(self.upper), -np.inf)
+        for _ in range(MAX_ROUNDS):
+            best = int(lower.argmax())
+            level = max(float(lower[best]), self.on_a_chosen_line)
+            in_doubt = (self.upper > level + TOLERANCE) & (self.upper - lower > TOLERANCE)
+            if lower[best] > self.on_a_chosen_line:
+                in_doubt[best] = False
+            rows = np.flatnonzero(in_doubt)
+            if not len(rows):
+                break
+            self._tighten(rows[np.argsort(-self.upper[rows], kind="stable")[:BATCH]], lower)
+        best = int(lower.argmax())
+        if lower[best] <= self.on_a_chosen_line:
+            return None
+        ties = np.flatnonzero(lower >= self.upper[best] - TOLERANCE)
+        return int(ties[0]) if len(ties) else best
+
+    def _tighten(self, rows: NDArray[np.intp], lower: Array) -> None:
+        k = self.n_chosen
+        gram, products = self.gram[:k, :k], self.products[rows, :k]
+        improved = improve_lasso(gram, products, self.coefficients[rows, :k], self.fidelity)
+        self.coefficients[rows, :k] = improved
+        self.upper[rows], lower[rows] = lasso_bounds(gram, products, improved, self.fidelity)

@@ -1,0 +1,65 @@
+"""Rows that were not in the fit: their weights, their embedding, and the votes of near anchors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_chunked
+
+from kedge.model.block_step import RowBlock, solve_block
+from kedge.model.pass_state import PassState
+from kedge.model.row_problem import View
+from kedge.model.structure_penalty import EmbeddingPenalty
+
+
+@dataclass(frozen=True)
+class RowEmbedder:
+    """Solves rows against fixed anchors and embeds them.
+
+    With a structure penalty the weights of a row depend on its own embedding. As in a fit the first solution leaves the
+    penalty out and the following ones start from the last; their number is fixed, so that a row ends alike whichever
+    rows it comes with.
+    """
+
+    state: PassState
+    row_map: NDArray[np.float64]
+    penalty: EmbeddingPenalty | None
+    n_rounds: int
+
+    def weights(self, views: Sequence[View], n_threads: int = 1) -> sparse.csr_array:
+        """Return the coefficients of these rows."""
+        block = RowBlock(slice(0, views[0].shape[0]), views)
+        coefficients, _ = solve_block(self.state.with_penalty(None), block, n_threads)
+        if self.penalty is not None:
+            pulled = self.state.with_penalty(self.penalty)
+            for _ in range(self.n_rounds):
+                coefficients, _ = solve_block(pulled, RowBlock(block.rows, views, coefficients), n_threads)
+        return coefficients
+
+    def embed(self, views: Sequence[View], n_threads: int = 1) -> NDArray[Any]:
+        """Return the embedding of these rows, shape (n_rows, n_clusters)."""
+        coefficients = self.weights(views, n_threads)
+        return np.asarray(coefficients @ self.row_map.astype(coefficients.dtype))
+
+
+def vote_of_anchors(
+    X: View, anchors: NDArray[Any], anchor_labels: NDArray[np.int64], n_neighbors: int
+) -> NDArray[np.int64]:
+    """Give every row the cluster that most of its nearest anchors have; ties go to the tied cluster that is nearest."""
+    if n_neighbors == 1:
+        return np.asarray(anchor_labels[pairwise_distances_argmin(X, anchors)])
+
+    def vote(distances: NDArray[Any], _: int) -> NDArray[np.int64]:
+        near = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
+        return majority(anchor_labels[near])
+
+    return np.concatenate(list(pairwise_distances_chunked(X, anchors, reduce_func=vote)))
+
+
+def majority(votes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the most frequent value of every row; of equally frequent ones the one that stands first."""
+    counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
+    return np.asarray(votes[np.arange(len(votes)), counts.argmax(axis=1)])

@@ -1,0 +1,48 @@
+"""What a pass over the rows brings back: sums that merge in any grouping."""
+
+from dataclasses import dataclass, fields
+from functools import reduce
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PassSummary:
+    """Sums over rows, all in double precision.
+
+    Attributes
+    ----------
+    gram : array of shape (n_columns, n_columns)
+        ``Z'Z`` of the coefficients.
+    column_sums : array of shape (n_columns,)
+        ``Z'1``.
+    data_value : array of shape (n_problems,)
+        Objective of each row problem without the structure penalty and without the squared norms of the rows.
+    squared_norms : array of shape (n_views,)
+        Sum of squared entries of each view.
+    change_gram : array of shape (n_columns, n_columns) or None
+        ``D'D`` for the change D of the coefficients in this pass, where it was asked for.
+    """
+
+    gram: Array
+    column_sums: Array
+    data_value: Array
+    squared_norms: Array
+    change_gram: Array | None = None
+
+    def merge(self, other: Self) -> Self:
+        """Add the sums of other rows."""
+        pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
+        return type(self)(*[None if a is None or b is None else a + b for a, b in pairs])
+
+
+def merge_summaries(summaries: list[PassSummary]) -> PassSummary:
+    """Merge pairwise in a fixed tree, so that the sum does not depend on which block was done first."""
+    level: list[Any] = list(summaries)
+    while len(level) > 1:
+        level = [reduce(PassSummary.merge, level[i : i + 2]) for i in range(0, len(level), 2)]
+    return level[0]  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Where rows come from: blocks of the views, scaled on the way."""

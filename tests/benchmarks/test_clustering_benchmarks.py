@@ -1,0 +1,138 @@
+"""The clustering benchmarks run on tiny data, and the rivals written for them are right."""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import DATA_FOLDERS, GOLDEN, find_data
+from scipy import sparse
+
+from kedge.metrics import clustering_accuracy
+
+ROOT = Path(__file__).parents[2]
+RECORDED = [folder / "sscomp_synthetic.npz" for folder in [GOLDEN, *(f.parent / "golden" for f in DATA_FOLDERS)]]
+
+
+# On tiny data and a busy machine, threads that wait for each other would take most of the time.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def run_quick(name, *arguments):
+    command = [sys.executable, "-m", f"benchmarks.clustering.{name}", "--quick", *arguments]
+    environment = os.environ | ONE_THREAD
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "QUICK RUN" in done.stdout
+    return done.stdout
+
+
+@pytest.fixture
+def program(monkeypatch):
+    """Import a module of the benchmarks, which are not installed."""
+    monkeypatch.syspath_prepend(ROOT)
+    return lambda name: importlib.import_module(f"benchmarks.clustering.{name}")
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """Coefficients of the SSC-OMP authors' own program."""
+    found = [path for path in RECORDED if path.exists()]
+    if not found:
+        pytest.skip("needs sscomp_synthetic.npz")
+    with np.load(found[0]) as file:
+        return dict(file)
+
+
+def test_speed_prints_every_data_set_that_can_be_had():
+    out = run_quick("speed", "--repeats", "1")
+    assert "10 subspaces of dimension 3" in out
+    assert "10 cones of dimension 3" in out
+    assert "poker hands" in out
+    assert "<= 0.7" in out
+
+
+def test_speed_takes_one_data_set():
+    out = run_quick("speed", "--only", "subspaces", "--repeats", "2")
+    assert "poker" not in out
+    assert "2 rounds" in out
+
+
+@pytest.mark.needs("linux")
+def test_scaling_prints_both_exponents():
+    out = run_quick("scaling")
+    assert out.count("target <= 1.05") == 2
+
+
+def test_prediction_prints_ratio_and_agreement():
+    out = run_quick("prediction")
+    assert "equal labels" in out
+    assert "target >= 5" in out
+
+
+def test_subspaces_prints_all_rivals():
+    out = run_quick("subspaces")
+    assert "SSC-OMP, 6 nonzeros" in out
+    assert "kedge SGL, signed, 60 anchors" in out
+    assert "SpectralClustering" in out
+
+
+def test_absent_files_are_said_aloud_and_hands_are_drawn(program, monkeypatch, tmp_path, capsys):
+    data = program("data")
+    monkeypatch.setattr(data, "FOLDERS", [tmp_path])
+    assert data.load("mnist", quick=True) is None
+    assert "mnist: LEFT OUT" in capsys.readouterr().out
+    poker = data.load("poker", quick=True)
+    assert "DRAWN HERE" in poker.description
+    assert poker.X.shape == (data.QUICK_ROWS, 10)
+
+
+def test_verdict_reads_the_target_on_the_right_side(program):
+    verdict = program("measure").verdict
+    assert verdict(0.2, 0.2) == "<= 0.2: met"
+    assert verdict(0.21, 0.2) == "<= 0.2: MISSED"
+    assert verdict(4.9, 5, at_most=False) == ">= 5: MISSED"
+
+
+def test_drawn_hands_have_five_different_cards_and_the_known_shares(program):
+    hands, classes = program("poker").draw_hands(20_000)
+    cards = np.sort(hands[:, 0::2].astype(int) * 100 + hands[:, 1::2], axis=1)
+    assert (np.diff(cards, axis=1) > 0).all()
+    shares = np.bincount(classes, minlength=10) / len(classes)
+    # Shares of nothing, one pair, two pairs, three of a kind among all hands, to four standard errors.
+    np.testing.assert_allclose(shares[:4], [0.5012, 0.4226, 0.0475, 0.0211], rtol=0, atol=0.015)
+
+
+@pytest.mark.needs("data")
+def test_rule_gives_the_classes_of_real_hands(program):
+    with np.load(find_data("Pokerhand_real43k.npz")) as file:
+        np.testing.assert_array_equal(program("poker").class_hands(file["X"]), file["y"])
+
+
+@pytest.mark.parametrize("case", ["n50", "n200", "noise50", "easy30"])
+def test_pursuit_equals_the_recorded_coefficients(case, recorded, program, monkeypatch):
+    omp = program("omp")
+    X = recorded[f"{case}_X"]
+    # Blocks of 64 rows, so that their seams are tested too.
+    monkeypatch.setattr(omp, "BLOCK_BYTES", 64 * X.itemsize * len(X))
+    parts = [recorded[f"{case}_C_{part}"] for part in ("data", "indices", "indptr")]
+    expected = sparse.csr_array((parts[0], parts[1].astype(np.int32), parts[2]), shape=(len(X), len(X))).toarray()
+    got = omp.pursue_all(X, int(recorded[f"{case}_n_nonzero"]), float(recorded[f"{case}_thr"])).toarray()
+    np.testing.assert_array_equal(got != 0, expected != 0)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ssc_omp_separates_independent_subspaces(seed, recorded, program):
+    model = program("omp").SSCOMP(5, n_nonzero=10, threshold=1e-6, random_state=seed).fit(recorded["easy30_X"])
+    assert clustering_accuracy(recorded["easy30_y"], model.labels_) == 1.0
+
+
+def test_pursuit_leaves_zero_rows_and_lonely_rows_empty(program):
+    X = np.array([[1.0, 0, 0], [1.0, 0.1, 0], [0, 0, 1.0], [0, 0, 0]])
+    coefficients = program("omp").pursue_all(X, 5).toarray()
+    assert np.count_nonzero(coefficients[2:]) == 0
+    np.testing.assert_array_equal(np.count_nonzero(coefficients[:2], axis=1), 1)
