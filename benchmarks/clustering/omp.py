@@ -107,8 +107,8 @@ def embed_graph(coefficients, n_clusters, random_state):
 def leading_eigenvectors(matrix, count, random_state):
     """Return eigenvectors of the largest eigenvalues, also where these are equal.
 
-    A graph in as many pieces as clusters has its first eigenvalue that many times. Lanczos steps from one vector can miss
-    some of its vectors, and do in the authors' program; steps from a block of vectors do not.
+    A graph in as many pieces as clusters has its first eigenvalue that many times. Lanczos steps from one vector can
+    miss some of its vectors, and do in the authors' program; steps from a block of vectors do not.
     """
     start = random_state.standard_normal((matrix.shape[0], count))
     with warnings.catch_warnings():

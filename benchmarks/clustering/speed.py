@@ -19,7 +19,7 @@ ACC, NMI: mean over the rounds. X A': one product with as many rows of X as SGL 
 
 
 def measure_rounds(rows, n_rounds):
-    """Return seconds, accuracies and mutual informations of each method, one per round."""
+    """Return seconds, accuracies and NMI of each method, one per round."""
     figures = {}
     for make in FAST_CLUSTERERS.values():
         make(rows.n_clusters, 0).fit(rows.X[:WARM_UP_ROWS])
@@ -42,9 +42,9 @@ def print_figures(rows, figures):
     yardstick = np.median([seconds for seconds, _, _ in figures[YARDSTICK]])
     table, ratios = [], {}
     for name, rounds in figures.items():
-        seconds, accuracies, informations = np.array(rounds).T
+        seconds, accuracies, nmis = np.array(rounds).T
         ratios[name] = np.median(seconds) / yardstick
-        scores = [f"{values.mean():.3f}" if np.isfinite(values).all() else "" for values in (accuracies, informations)]
+        scores = [f"{values.mean():.3f}" if np.isfinite(values).all() else "" for values in (accuracies, nmis)]
         table.append([name, f"{np.median(seconds):.3f}", f"{seconds.min():.3f}", f"{ratios[name]:.2f}", *scores])
     measure.print_table(["method", "seconds", "best", "ratio", "ACC", "NMI"], table)
     print()
@@ -64,7 +64,7 @@ def main():
     """Print one table per data set, then the ratios beside their targets."""
     arguments = parse_arguments()
     measure.start_run("Seconds of a fit beside k-means", arguments.quick)
-    print(NOTES.strip() + f"\n{arguments.repeats} rounds.\n", flush=True)
+    print(NOTES.strip() + f"\nRounds: {arguments.repeats}.\n", flush=True)
     summary = []
     for name in [arguments.only] if arguments.only else data.LOADERS:
         rows = data.load(name, arguments.quick)

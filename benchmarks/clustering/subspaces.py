@@ -42,8 +42,8 @@ def main():
     )
     table = []
     for name, rounds in measure_seeds(n_rows, subspace_clusterers(n_anchors, DIM)).items():
-        seconds, accuracies, informations = np.array(rounds).T
-        scores = [accuracies.mean(), accuracies.min(), accuracies.max(), informations.mean()]
+        seconds, accuracies, nmis = np.array(rounds).T
+        scores = [accuracies.mean(), accuracies.min(), accuracies.max(), nmis.mean()]
         table.append([name, f"{np.median(seconds):.2f}", f"{seconds.min():.2f}", *(f"{score:.3f}" for score in scores)])
     measure.print_table(["method", "seconds", "best", "ACC", "lowest", "highest", "NMI"], table)
 

@@ -58,7 +58,7 @@ def test_speed_prints_every_data_set_that_can_be_had():
 def test_speed_takes_one_data_set():
     out = run_quick("speed", "--only", "subspaces", "--repeats", "2")
     assert "poker" not in out
-    assert "2 rounds" in out
+    assert "Rounds: 2" in out
 
 
 @pytest.mark.needs("linux")

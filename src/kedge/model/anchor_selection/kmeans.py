@@ -109,7 +109,7 @@ def published_kmeans(
     n_found = len(np.unique(labels))
     if n_found < n_clusters:
         warnings.warn(
-            f"only {n_found} of n_clusters={n_clusters} clusters have rows: X has too few distinct rows; "
+            f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows; "
             f"ask for at most {n_found} clusters",
             ConvergenceWarning,
             stacklevel=2,

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 # Sweeps of coordinate descent and steps of fixed signs between two looks at the bounds.
 SWEEPS = 2
-SIGN_STEPS = 5
+SIGN_STEPS = 8
 # Keeps the linear systems solvable; changes a cost by its square only.
 _RIDGE = 1e-11
 MAX_ROUNDS = 500
@@ -59,17 +59,19 @@ def improve_lasso(gram: Array, products: Array, coefficients: Array, fidelity: f
     All n problems go side by side. O(n a^2) per sweep and O(n b^3) per step for a coordinates in use by some problem
     and at most b by any one.
     """
-    swept = _sweep(gram, products, coefficients, fidelity)
-    costs = _costs(gram, products, swept, fidelity)
+    improved = _sweep(gram, products, coefficients, fidelity)
+    costs = _costs(gram, products, improved, fidelity)
+    rows = np.arange(len(products))
     for _ in range(SIGN_STEPS):
-        stepped = _step_within_signs(gram, products, swept, fidelity)
-        after = _costs(gram, products, stepped, fidelity)
-        # A singular system yields no descent; its problem keeps the swept coefficients.
-        better = after < costs
-        if not better.any():
+        stepped = _step_within_signs(gram, products[rows], improved[rows], fidelity)
+        after = _costs(gram, products[rows], stepped, fidelity)
+        # The solution, or a singular system, yields no descent and ends the steps of its problem.
+        better = after < costs[rows]
+        rows = rows[better]
+        if not len(rows):
             break
-        swept[better], costs[better] = stepped[better], after[better]
-    return swept
+        improved[rows], costs[rows] = stepped[better], after[better]
+    return improved
 
 
 def _sweep(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
@@ -105,7 +107,7 @@ def _step_within_signs(gram: Array, products: Array, coefficients: Array, fideli
     right = (np.take_along_axis(products, support, axis=1) - np.sign(now) / fidelity) * inside
     target = np.linalg.solve(system, right[:, :, None])[:, :, 0]
     crossing = inside & (np.sign(target) != np.sign(now))
-    shares = np.where(crossing, np.abs(now) / np.maximum(np.abs(now) + np.abs(target), _RIDGE * np.abs(now)), 1.0)
+    shares = np.divide(np.abs(now), np.abs(now) + np.abs(target), out=np.ones_like(now), where=crossing)
     share = shares.min(axis=1, initial=1.0, keepdims=True)
     moved = np.where(crossing & (shares <= share), 0.0, now + share * (target - now))
     stepped = coefficients.copy()

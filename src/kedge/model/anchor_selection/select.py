@@ -1,7 +1,6 @@
 """The choice of anchors by name: k-means, random rows, farthest first, or a randomised tree."""
 
 import warnings
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -52,8 +51,13 @@ def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state:
 
     Notes
     -----
-    With m anchors and d features (stored entries per row, if X is sparse), beyond one look at X: "random" O(m d); "kmeans" at most 20 rounds of O(max(5000, 50 m) m d); "ffs" O(max(5000, 5 m) m (d + m)) and a few lasso
-    problems per anchor; "hierarchical" O(max(5000, 10 m) d) per level of the tree, times the rounds of each split.
+    With m anchors and d features (stored entries per row, if X is sparse), beyond one look at X:
+
+    - "random": O(m d);
+    - "kmeans": at most 20 rounds of O(max(5000, 50 m) m d);
+    - "ffs": O(max(5000, 5 m) m (d + m)), and tens of lasso problems of at most m unknowns per anchor;
+    - "hierarchical": O(max(5000, 10 m) d) per level of the tree, times the rounds of each split.
+
     None grows with the number of rows, except where X has so few distinct rows that all are searched.
 
     Examples
@@ -127,7 +131,7 @@ def random_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray
 
 
 def _check_request(n_samples: int, n_anchors: Any, method: Any) -> None:
-    if not isinstance(n_anchors, Integral) or isinstance(n_anchors, bool):
+    if isinstance(n_anchors, bool) or not isinstance(n_anchors, int | np.integer):
         raise TypeError(
             f"n_anchors={n_anchors!r} should be an int from 1 to n_samples={n_samples}; give a whole number"
         )
