@@ -40,7 +40,9 @@ def find_data(name: str) -> Path:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the one mark for what may be absent on a user's machine."""
-    config.addinivalue_line("markers", "needs(what): skipped without 'data', 'published' (outputs of releases) or 'linux'")
+    config.addinivalue_line(
+        "markers", "needs(what): skipped without 'data', 'published' (outputs of releases) or 'linux'"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

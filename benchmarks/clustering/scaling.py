@@ -22,7 +22,7 @@ MIB = 2**20
 
 
 def make_model(seed):
-    """Return SGL with one set of anchors at every size: the default takes more sets for few rows and would look flatter."""
+    """Return SGL with one set of anchors; by default few rows get more sets, which would flatter the exponent."""
     return SGL(N_SUBSPACES, n_init=1, random_state=seed)
 
 
@@ -88,8 +88,8 @@ def main():
     measure.start_run("Cost of a fit over the number of rows", arguments.quick)
     print(
         f"SGL({N_SUBSPACES}, n_init=1) on {N_SUBSPACES} subspaces of dimension {DIM} in R^{AMBIENT_DIM}, float32. Each "
-        f"size in a process of its own; seconds: median of {REPEATS} fits.\npeak: largest resident memory of the process up to "
-        "the end of the first fit, less what was resident before\nthat fit; X is not counted.\n",
+        f"size in a process of its own; seconds: median of {REPEATS} fits.\npeak: largest resident memory of the "
+        "process up to the end of the first fit, less what was resident before\nthat fit; X is not counted.\n",
         flush=True,
     )
     print_scaling(*((QUICK_SIZES, QUICK_LARGE_FROM) if arguments.quick else (SIZES, LARGE_FROM)))

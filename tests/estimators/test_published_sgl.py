@@ -39,7 +39,7 @@ def anchors(release):
 
 
 def last_z(release, run, name):
-    """The recorded coefficients; those before the last update are stored only where they differ."""
+    """Return the recorded coefficients; those before the last update are stored only where they differ."""
     key = f"{run}_{name}"
     return release[key if key in release else f"{run}_Z"]
 
@@ -80,9 +80,7 @@ def test_embedding_and_penalty_equal_the_release(release, run):
     spectrum = spectral_map(graph.T @ graph, sums, N_CLUSTERS)
     embedding = graph @ spectrum.row_map
     np.testing.assert_allclose(projector(embedding), projector(release[f"{run}_U"]), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(
-        projector(spectrum.anchor_embedding), projector(release[f"{run}_V"]), rtol=0, atol=1e-8
-    )
+    np.testing.assert_allclose(projector(spectrum.anchor_embedding), projector(release[f"{run}_V"]), rtol=0, atol=1e-8)
     penalty = embedding_penalty("degree", 1.0, spectrum, sums, None)
     found = penalty.linear_terms(slice(None), sparse.csr_array(graph)) + np.square(embedding).sum(axis=1)[:, None]
     np.testing.assert_allclose(found, release[f"{run}_W"], rtol=0, atol=1e-8)
@@ -96,9 +94,7 @@ def fitted(release, rows, anchors):
     def fit(run):
         first = None if run.startswith("z") else release["W_first"]
         alpha, beta = float(release[f"{run}_alpha"]), float(release[f"{run}_beta"])
-        model = SGL.as_published(
-            N_CLUSTERS, 40, alpha, beta, anchors=anchors, first_penalty=first, random_state=0
-        )
+        model = SGL.as_published(N_CLUSTERS, 40, alpha, beta, anchors=anchors, first_penalty=first, random_state=0)
         return model.fit(rows)
 
     return {run: fit(run) for run in ["r1", "r2", "r3", "z1", "z2"]}

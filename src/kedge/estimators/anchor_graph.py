@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -57,6 +58,21 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Store the graph as plain arrays, which secure file formats trust, unlike SciPy's sparse arrays."""
+        state: dict[str, Any] = super().__getstate__()
+        if "graph_" in state:
+            graph = state["graph_"]
+            state = state | {"graph_": [graph.data, graph.indices, graph.indptr, list(graph.shape)]}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the graph as a sparse array."""
+        if "graph_" in state:
+            *parts, shape = state["graph_"]
+            state = state | {"graph_": sparse.csr_array(tuple(parts), shape=tuple(shape))}
+        super().__setstate__(state)
 
     @checked_fit
     def fit(self, X: Any, y: Any = None) -> Self:

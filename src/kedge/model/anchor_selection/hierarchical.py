@@ -19,6 +19,7 @@ REDRAWS = 5
 # Singular values only rank the splits: a relative change below this ends the search for one.
 _PRECISION = 1e-6
 _LANCZOS_STEPS = 20
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,7 @@ def hierarchical_anchors(X: Any, n_anchors: int, random_state: RandomState) -> N
     if not len(nonzero):
         return np.empty((0, X.shape[1]), dtype=X.dtype)
     leaves = grow_leaves(units, n_anchors, random_state)
-    middles = [int(leaf.rows[_closeness(units[leaf.rows], leaf.direction).argmax()]) for leaf in leaves]
-    return dense_rows(X, sampled[nonzero[middles]])
+    return dense_rows(X, sampled[nonzero[[_middle_row(units, leaf) for leaf in leaves]]])
 
 
 def grow_leaves(units: Any, n_leaves: int, random_state: RandomState) -> list[Leaf]:
@@ -167,6 +167,12 @@ def leading_direction(units: Any, random_state: RandomState) -> tuple[Array, flo
             break
         next_vector = residual / length
     return direction / np.linalg.norm(direction), strength
+
+
+def _middle_row(units: Any, leaf: Leaf) -> int:
+    closeness = _closeness(units[leaf.rows], leaf.direction)
+    # Rows on one line differ by rounding only; the first of them is the same for dense and sparse input.
+    return int(leaf.rows[(closeness >= closeness.max() - _ROUNDING).argmax()])
 
 
 def _closeness(units: Any, direction: Array) -> Array:

@@ -1,0 +1,49 @@
+"""signed=True: x and -x belong to one subspace."""
+
+import numpy as np
+import pytest
+from invariants import assert_on_simplex
+
+from kedge import SGL, simplex_qp
+from kedge.datasets import make_union_of_subspaces
+from kedge.metrics import clustering_accuracy
+
+
+@pytest.fixture(scope="module")
+def subspaces():
+    return make_union_of_subspaces(3000, n_subspaces=5, dim=6, ambient_dim=9, random_state=0)
+
+
+def test_mirrored_anchors_find_linear_subspaces_where_plain_ones_fail(subspaces):
+    X, y = subspaces
+    plain = SGL(5, n_anchors=300, random_state=0).fit(X)
+    signed = SGL(5, n_anchors=300, signed=True, random_state=0).fit(X)
+    assert clustering_accuracy(y, plain.labels_) < 0.5
+    assert clustering_accuracy(y, signed.labels_) > 0.8
+
+
+def test_graph_folds_the_two_halves_of_the_mirrored_problem(subspaces):
+    X = subspaces[0][:200]
+    model = SGL(5, n_anchors=20, signed=True, alpha=0.5, penalty_scale="absolute", random_state=0).fit(X)
+    both = np.vstack([model.anchors_, -model.anchors_])
+    full = simplex_qp(2 * (both @ both.T + 0.5 * np.eye(40)), -2 * X @ both.T)
+    np.testing.assert_allclose(model.graph_.toarray(), full[:, :20] + full[:, 20:], atol=1e-12)
+    assert_on_simplex(model.graph_.toarray())
+
+
+def test_mirrored_rows_get_the_same_labels_and_embedding(subspaces):
+    X, _ = subspaces
+    model = SGL(5, n_anchors=100, signed=True, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X[:500]), model.predict(-X[:500]))
+    np.testing.assert_allclose(model.transform(X[:500]), model.transform(-X[:500]), atol=1e-12)
+    model.set_params(predict_with="graph")
+    np.testing.assert_array_equal(model.predict(-X), model.labels_)
+
+
+def test_objective_counts_the_mirrored_coefficients():
+    X, _ = make_union_of_subspaces(100, n_subspaces=2, dim=2, ambient_dim=5, random_state=1)
+    model = SGL(2, n_anchors=6, signed=True, alpha=0.3, penalty_scale="absolute", random_state=0).fit(X)
+    both = np.vstack([model.anchors_, -model.anchors_])
+    full = simplex_qp(2 * (both @ both.T + 0.3 * np.eye(12)), -2 * X @ both.T)
+    direct = np.square(X - full @ both).sum() + 0.3 * np.square(full).sum()
+    np.testing.assert_allclose(model.objective_, [direct], rtol=1e-9)
