@@ -27,7 +27,7 @@ def test_leaves_partition_the_rows(form, n_leaves):
 def test_anchors_are_distinct_rows_of_the_data(n_anchors):
     X = np.random.default_rng(1).normal(size=(200, 4)) * 5
     anchors = hierarchical_anchors(X, n_anchors, np.random.RandomState(0))
-    places = [np.flatnonzero((X == anchor).all(axis=1)).item() for anchor in anchors]
+    places = [np.flatnonzero((anchor == X).all(axis=1)).item() for anchor in anchors]
     assert len(set(places)) == n_anchors
 
 

@@ -8,7 +8,7 @@ from kedge.model.anchor_selection.lasso_rows import improve_lasso, lasso_bounds,
 
 
 def make_problem(n, k, d, seed, likeness=0.0):
-    """Unit points and dictionary; likeness moves all of them toward one direction."""
+    """Return unit points and dictionary; likeness moves all of them toward one direction."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n + k, d)) + likeness * rng.normal(size=d)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)

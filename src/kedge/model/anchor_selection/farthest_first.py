@@ -14,11 +14,12 @@ Array = NDArray[np.float64]
 
 LEAST_CANDIDATES, CANDIDATES_PER_ANCHOR = 5_000, 5
 FIDELITY = 150.0
-# Costs closer than this count as equal.
-TOLERANCE = 1e-9
+# Costs closer than the larger of these, the second times fidelity^2, count as equal: rounding keeps bounds apart.
+TOLERANCE, ROUNDING = 1e-9, 1e-13
 # Problems improved at a time while looking for the worst represented row.
 BATCH = 32
-MAX_ROUNDS = 2_000
+# Rounds of improvement per anchor: far more than are needed, unless costs are equal beyond rounding.
+MAX_ROUNDS = 200
 
 
 def farthest_first_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
@@ -87,6 +88,7 @@ class _LazySearch:
         self.units = units
         self.capacity = capacity
         self.fidelity = fidelity
+        self.tolerance = max(TOLERANCE, ROUNDING * fidelity**2)
         self.chosen: list[int] = []
         self.products = np.zeros((n_rows, capacity))
         self.coefficients = np.zeros((n_rows, capacity))
@@ -123,7 +125,7 @@ class _LazySearch:
         for _ in range(MAX_ROUNDS):
             best = int(lower.argmax())
             level = max(float(lower[best]), self.on_a_chosen_line)
-            in_doubt = (self.upper > level + TOLERANCE) & (self.upper - lower > TOLERANCE)
+            in_doubt = (self.upper > level + self.tolerance) & (self.upper - lower > self.tolerance)
             if lower[best] > self.on_a_chosen_line:
                 in_doubt[best] = False
             rows = np.flatnonzero(in_doubt)
@@ -133,7 +135,7 @@ class _LazySearch:
         best = int(lower.argmax())
         if lower[best] <= self.on_a_chosen_line:
             return None
-        ties = np.flatnonzero(lower >= self.upper[best] - TOLERANCE)
+        ties = np.flatnonzero(lower >= self.upper[best] - self.tolerance)
         return int(ties[0]) if len(ties) else best
 
     def _tighten(self, rows: NDArray[np.intp], lower: Array) -> None:

@@ -147,25 +147,23 @@ def _make_leaf(units: Any, rows: Rows, random_state: RandomState) -> Leaf:
 def leading_direction(units: Any, random_state: RandomState) -> tuple[Array, float]:
     """Return the first right singular vector and the square of its singular value.
 
-    Lanczos' method on U'U with full orthogonalisation: the best vector within the span of v, (U'U)v, (U'U)^2 v, ...
-    for a random combination v of the rows, which is not orthogonal to the answer. Cost O(nnz) per step, at most 20
-    steps; good to about 1e-6.
+    Lanczos' method on U U' with full orthogonalisation: the best vector within the span of v, (U U')v, (U U')^2 v, ...
+    for a random v, which is not orthogonal to the answer. Cost O(nnz) per step, at most 20 steps; good to about 1e-6.
     """
-    start = np.asarray(units.T @ random_state.standard_normal(units.shape[0]))
-    basis, images, strength = np.empty((0, units.shape[1])), np.empty((0, units.shape[1])), 0.0
-    direction = next_vector = start / np.linalg.norm(start)
-    for _ in range(_LANCZOS_STEPS):
-        basis = np.vstack([basis, next_vector])
-        images = np.vstack([images, units.T @ (units @ next_vector)])
+    n_rows = units.shape[0]
+    basis, images = np.empty((0, n_rows)), np.empty((0, n_rows))
+    next_vector, strength = random_state.standard_normal(n_rows), 0.0
+    for _ in range(min(_LANCZOS_STEPS, n_rows)):
+        basis = np.vstack([basis, next_vector / np.linalg.norm(next_vector)])
+        images = np.vstack([images, units @ (units.T @ basis[-1])])
         values, vectors = np.linalg.eigh(basis @ images.T)
-        before, strength, direction = strength, float(values[-1]), vectors[:, -1] @ basis
-        residual = images[-1]
+        before, strength = strength, float(values[-1])
+        next_vector = images[-1]
         for _ in range(2):
-            residual = residual - (basis @ residual) @ basis
-        length = float(np.linalg.norm(residual))
-        if strength - before <= _PRECISION * strength or length <= _PRECISION * strength:
+            next_vector = next_vector - (basis @ next_vector) @ basis
+        if strength - before <= _PRECISION * strength or np.linalg.norm(next_vector) <= _PRECISION * strength:
             break
-        next_vector = residual / length
+    direction = np.asarray(units.T @ (vectors[:, -1] @ basis))
     return direction / np.linalg.norm(direction), strength
 
 

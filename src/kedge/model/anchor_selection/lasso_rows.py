@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 # Sweeps of coordinate descent and steps of fixed signs between two looks at the bounds.
 SWEEPS = 2
 SIGN_STEPS = 8
-# Keeps the linear systems solvable; changes a cost by its square only.
-_RIDGE = 1e-11
+# Keeps linear systems solvable; moves slopes, and so the lower bound, by as much times the fidelity.
+_RIDGE = 1e-14
 MAX_ROUNDS = 500
 
 
@@ -46,9 +46,10 @@ def lasso_bounds(gram: Array, products: Array, coefficients: Array, fidelity: fl
     squared = np.maximum(with_point - np.einsum("ij,ij->i", correlations, coefficients), 0.0)
     upper = np.abs(coefficients).sum(axis=1) + 0.5 * fidelity * squared
     largest = np.abs(correlations).max(axis=1, initial=0.0)
-    # The dual value of s * fidelity * r is fidelity (s x'r - s^2 r'r / 2), feasible while s * fidelity * largest <= 1.
+    # The dual value of s * fidelity * r is fidelity (s x'r - s^2 r'r / 2), feasible while |s| fidelity largest <= 1.
     tiny = np.finfo(np.float64).tiny
-    scale = np.minimum(with_point / np.maximum(squared, tiny), 1.0 / np.maximum(fidelity * largest, tiny))
+    limit = 1.0 / np.maximum(fidelity * largest, tiny)
+    scale = np.clip(with_point / np.maximum(squared, tiny), -limit, limit)
     return upper, fidelity * (scale * with_point - 0.5 * scale * scale * squared)
 
 
@@ -105,7 +106,10 @@ def _step_within_signs(gram: Array, products: Array, coefficients: Array, fideli
     system = gram[support[:, :, None], support[:, None, :]] * (inside[:, :, None] & inside[:, None, :])
     system[:, np.arange(width), np.arange(width)] += np.where(inside, _RIDGE, 1.0)
     right = (np.take_along_axis(products, support, axis=1) - np.sign(now) / fidelity) * inside
-    target = np.linalg.solve(system, right[:, :, None])[:, :, 0]
+    try:
+        target = np.linalg.solve(system, right[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        return coefficients
     crossing = inside & (np.sign(target) != np.sign(now))
     shares = np.divide(np.abs(now), np.abs(now) + np.abs(target), out=np.ones_like(now), where=crossing)
     share = shares.min(axis=1, initial=1.0, keepdims=True)

@@ -53,4 +53,5 @@ def dense_rows(X: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
 def row_blocks(X: Any, most_rows: int) -> Iterator[slice]:
     """Yield slices over the rows, each of at most ``most_rows`` rows and of bounded memory."""
     width = X.nnz // max(X.shape[0], 1) + 1 if sparse.issparse(X) else X.shape[1]
-    yield from gen_batches(X.shape[0], max(1, min(most_rows, BLOCK_ENTRIES // max(width, 1))))
+    if X.shape[0]:
+        yield from gen_batches(X.shape[0], max(1, min(most_rows, BLOCK_ENTRIES // max(width, 1))))
