@@ -25,8 +25,8 @@ class Engine(Protocol):
         """Apply a function to every block with its present coefficients; results are in the order of the rows."""
         ...
 
-    def map_coefficients(self, function: Callable[[sparse.csr_array], Result]) -> list[Result]:
-        """Apply a function to the coefficients of every block, without reading its rows again."""
+    def map_coefficients(self, function: Callable[[slice, sparse.csr_array], Result]) -> list[Result]:
+        """Apply a function to the range and the coefficients of every block, without reading its rows again."""
         ...
 
     def coefficients(self) -> sparse.csr_array:

@@ -15,7 +15,7 @@ from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, spread_sizes
 from kedge.estimators.fitting import FitPlan, FittedGraph, build_state, fit_rows
 from kedge.estimators.parameter_rules import checked_fit, threads_for
 from kedge.estimators.progress import show_progress
-from kedge.model.label_rows import nearest_center, unit_rows
+from kedge.model.label_rows import cluster_coordinates, nearest_center
 from kedge.model.new_rows import RowEmbedder, vote_of_anchors
 from kedge.model.pass_state import column_layout
 from kedge.model.row_problem import View, mirrored
@@ -145,8 +145,9 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         return validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
 
     def _nearest_clusters(self, embedded: NDArray[Any]) -> NDArray[np.int64]:
-        points = embedded if self.recipe == "published" else unit_rows(embedded)
-        return nearest_center(points, self.cluster_centers_)
+        if self.recipe != "published":
+            embedded = cluster_coordinates(embedded, self.singular_values_)
+        return nearest_center(embedded, self.cluster_centers_)
 
     def _map_new_rows(self, X: View, function: Any) -> list[NDArray[Any]]:
         """Embed new rows block by block and apply a function to every embedded block."""
@@ -164,7 +165,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         state = build_state(AnchorSets([self.embedding_anchors_], sizes), self.ridge_, self.locality, self.signed)
         penalty = None
         if self.penalty_targets_ is not None:
-            unused = np.isnan(self.penalty_targets_).any(axis=1)
+            unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])
             targets = np.where(unused[:, None], 0.0, self.penalty_targets_)
             penalty = EmbeddingPenalty(self.penalty_weight_, self.row_map_, targets, unused)
             penalty = spread_over_columns(penalty, layout.anchor_of)
@@ -231,6 +232,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         self.objective_ = np.array(fitted.objective)
         self.n_iter_ = len(fitted.objective)
         self.n_components_ = fitted.n_components
+        self.singular_values_ = fitted.singular_values
         self.cluster_centers_ = fitted.centers
         self.ridge_factors_ = fitted.ridge_factors
         # From here on what prediction needs.

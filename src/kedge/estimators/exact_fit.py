@@ -14,7 +14,6 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from kedge.engines.contract import Engine
 from kedge.model.exact_structure import GroupProblems, connected_groups, group_anchors, solve_within_groups
-from kedge.model.label_rows import anchor_support, label_anchors
 from kedge.model.row_problem import View
 from kedge.sources.contract import RowSource
 
@@ -34,21 +33,21 @@ def exact_structure(
     engine: Engine,
     source: RowSource,
     anchors: list[NDArray[Any]],
-    graph: sparse.csr_array,
     labels: NDArray[np.int64],
-    n_clusters: int,
-    problem_options: dict[str, Any],
+    anchor_labels: NDArray[np.int64],
+    support: NDArray[np.float64],
+    **problem_options: Any,
 ) -> ExactFit:
     """Solve every row again on the anchors of its own cluster; see :mod:`kedge.model.exact_structure`."""
+    n_clusters = support.shape[1]
     if labels.max() + 1 < n_clusters:
         labels, groups = _labels_of_anchor_groups(source, anchors, n_clusters)
     else:
-        support = anchor_support(graph, labels, n_clusters)
-        groups = group_anchors(support, label_anchors(support, np.hstack(anchors)))
+        groups = group_anchors(support, anchor_labels)
 
     def solve_all(problems: GroupProblems) -> sparse.csr_array:
         blocks = engine.map_blocks(lambda block: solve_within_groups(problems, block, labels[block.rows]))
-        return sparse.vstack(blocks, format="csr")
+        return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 
     exact = connected_groups(solve_all, anchors, groups, labels, **problem_options)
     return ExactFit(exact.graph, labels, groups[exact.used_anchors], exact.used_anchors, exact.ridge_factors)

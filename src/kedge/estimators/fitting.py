@@ -22,11 +22,11 @@ from kedge.model.anchor_selection.kmeans import published_kmeans
 from kedge.model.driver_step import Structure
 from kedge.model.label_rows import (
     LABEL_SAMPLE,
-    anchor_support,
+    cluster_coordinates,
+    column_support,
     embedding_centers,
     label_anchors,
     nearest_center,
-    unit_rows,
 )
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
@@ -71,6 +71,7 @@ class FittedGraph:
     anchor_embedding: Array
     centers: Array
     row_map: Array
+    singular_values: Array
     soft_anchors: list[NDArray[Any]]
     set_sizes: list[int]
     ridge: float
@@ -151,44 +152,65 @@ def _label(
     embedding = result.embedding
     if embedding is None:
         row_map = spectrum.row_map[layout.anchor_of].astype(source.dtype)
-        embedding = np.concatenate(engine.map_coefficients(lambda block: np.asarray(block @ row_map)))
-    graph = fold_graph(engine.coefficients(), layout)
-    labels, centers = label_embedding(embedding, plan, random_state)
-    anchors, anchor_embedding, ridge_factors = sets.views, spectrum.anchor_embedding, None
-    n_components = result.digest.n_components
-    if plan.exact:
-        exact = exact_structure(
-            engine,
-            source,
-            anchors,
-            graph,
-            labels,
-            plan.n_clusters,
-            {
-                "ridge": ridge,
-                "locality": plan.locality,
-                "signed": plan.anchors.signed,
-                "weights": [1.0] * len(anchors),
-            },
-        )
-        graph, labels, anchor_labels, n_components = exact.graph, exact.labels, exact.anchor_labels, plan.n_clusters
-        anchors = [a[exact.used_anchors] for a in anchors]
-        anchor_embedding, ridge_factors = anchor_embedding[exact.used_anchors], exact.ridge_factors
-    elif plan.as_published:
-        nearest = [pairwise_distances_argmin(a, v) for a, v in zip(anchors, source.block(slice(None)), strict=True)]
-        anchor_labels = labels[nearest[0]]
+        embedding = np.concatenate(engine.map_coefficients(lambda _, block: np.asarray(block @ row_map)))
+    labels, centers = label_embedding(engine, embedding, spectrum.singular_values, plan, random_state)
+    found: dict[str, Any] = {
+        "graph": fold_graph(engine.coefficients(), layout),
+        "anchors": sets.views,
+        "anchor_embedding": spectrum.anchor_embedding,
+        "n_components": result.digest.n_components,
+        "ridge_factors": None,
+        "labels": labels,
+    }
+    if plan.as_published and not plan.exact:
+        rows = source.block(slice(0, source.n_rows))
+        found["anchor_labels"] = labels[pairwise_distances_argmin(sets.views[0], rows[0])]
     else:
-        anchor_labels = label_anchors(anchor_support(graph, labels, plan.n_clusters), np.hstack(anchors))
+        support = anchor_support(engine, labels, plan.n_clusters, layout)
+        found["anchor_labels"] = label_anchors(support, np.hstack(sets.views))
+        if plan.exact:
+            found |= _exact(source, engine, plan, sets, found, support, ridge)
     return FittedGraph(
-        labels=labels, graph=graph, anchors=anchors, anchor_labels=anchor_labels, embedding=embedding,
-        anchor_embedding=anchor_embedding, centers=centers, row_map=spectrum.row_map, soft_anchors=sets.views,
-        set_sizes=sets.sizes, ridge=ridge, penalty=result.penalty, objective=result.objective,
-        n_components=n_components, ridge_factors=ridge_factors,
-    )  # fmt: skip
+        embedding=embedding,
+        centers=centers,
+        row_map=spectrum.row_map,
+        singular_values=spectrum.singular_values,
+        soft_anchors=sets.views,
+        set_sizes=sets.sizes,
+        ridge=ridge,
+        penalty=result.penalty,
+        objective=result.objective,
+        **found,
+    )
+
+
+def _exact(
+    source: RowSource,
+    engine: Engine,
+    plan: FitPlan,
+    sets: AnchorSets,
+    soft: dict[str, Any],
+    support: Array,
+    ridge: float,
+) -> dict[str, Any]:
+    """Return what changes when the graph is cut into exactly k components."""
+    options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": [1.0] * len(sets.views)}
+    exact = exact_structure(
+        engine, source, sets.views, soft["labels"], soft["anchor_labels"], support, ridge=ridge, **options
+    )
+    return {
+        "graph": exact.graph,
+        "labels": exact.labels,
+        "anchors": [anchors[exact.used_anchors] for anchors in sets.views],
+        "anchor_labels": exact.anchor_labels,
+        "anchor_embedding": soft["anchor_embedding"][exact.used_anchors],
+        "n_components": plan.n_clusters,
+        "ridge_factors": exact.ridge_factors,
+    }
 
 
 def label_embedding(
-    embedding: NDArray[Any], plan: FitPlan, random_state: RandomState
+    engine: Engine, embedding: NDArray[Any], singular_values: Array, plan: FitPlan, random_state: RandomState
 ) -> tuple[NDArray[np.int64], Array]:
     """Cluster the rows of the embedding; labels are consecutive from zero, and centres are in their order."""
     if plan.as_published:
@@ -198,9 +220,16 @@ def label_embedding(
         sample = embedding
         if n_rows > LABEL_SAMPLE:
             sample = embedding[np.sort(random_state.choice(n_rows, LABEL_SAMPLE, replace=False))]
-        centers = embedding_centers(unit_rows(sample), plan.n_clusters, random_state)
-        labels = nearest_center(unit_rows(embedding), centers)
-    kept, labels = np.unique(labels, return_inverse=True)
+        centers = embedding_centers(cluster_coordinates(sample, singular_values), plan.n_clusters, random_state)
+
+        def label(rows: slice, _: Any) -> NDArray[np.int64]:
+            return nearest_center(cluster_coordinates(embedding[rows], singular_values), centers)
+
+        labels = np.concatenate(engine.map_coefficients(label))
+    counts = np.bincount(labels, minlength=len(centers))
+    if counts.all() and len(counts) == plan.n_clusters:
+        return labels, np.asarray(centers, dtype=np.float64)
+    kept = np.flatnonzero(counts)
     if len(kept) < plan.n_clusters:
         warnings.warn(
             f"only {len(kept)} of n_clusters={plan.n_clusters} clusters hold a row: X has too few distinct rows, or "
@@ -208,7 +237,15 @@ def label_embedding(
             ConvergenceWarning,
             stacklevel=8,
         )
-    return labels.astype(np.int64), np.asarray(centers, dtype=np.float64)[kept]
+    return np.searchsorted(kept, labels).astype(np.int64), np.asarray(centers, dtype=np.float64)[kept]
+
+
+def anchor_support(engine: Engine, labels: NDArray[np.int64], n_clusters: int, layout: ColumnLayout) -> Array:
+    """Return how much weight the rows of each cluster put on each anchor, shape (n_anchors, n_clusters)."""
+    blocks = engine.map_coefficients(lambda rows, block: column_support(block, labels[rows], n_clusters))
+    support = np.zeros((layout.n_anchors, n_clusters))
+    np.add.at(support, layout.anchor_of, np.sum(blocks, axis=0))
+    return support
 
 
 def fold_graph(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:

@@ -108,7 +108,7 @@ def iterate(
 
 def _embedded(engine: Engine, digest: Digest, layout: ColumnLayout) -> Array:
     row_map = digest.spectrum.row_map[layout.anchor_of]
-    return np.concatenate(engine.map_coefficients(lambda block: np.asarray(block @ row_map)))
+    return np.concatenate(engine.map_coefficients(lambda _, block: np.asarray(block @ row_map)))
 
 
 def _has_settled(
@@ -119,7 +119,7 @@ def _has_settled(
         if last is None or len(objective) <= _PUBLISHED_LEAST:
             return False
         assert digest.change is not None
-        return digest.change < rules.tol * np.sqrt(last.gram_norm)
+        return bool(digest.change < rules.tol * np.sqrt(last.gram_norm))
     if structure.weight == 0:
         return True
     return len(objective) > 1 and objective[-2] - objective[-1] <= rules.tol * abs(objective[-2])

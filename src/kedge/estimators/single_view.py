@@ -87,8 +87,10 @@ class SGL(AnchorGraphClusterer):
         Passes over the rows.
     n_components_ : int
         Connected components of ``graph_`` that hold a row.
+    singular_values_ : ndarray of shape (n_clusters,)
+        Leading singular values of the scaled graph, in [0, 1]; as many ones as it has components.
     cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
-        Centres of the clusters in the space of (row-normalised) embedded rows.
+        Centres of the clusters among the embedded rows, as these are damped and scaled for k-means.
     ridge_factors_ : ndarray of shape (n_clusters,) or None
         With ``structure="exact"``, by how much the ridge of each cluster was raised to connect it.
     n_features_in_ : int

@@ -84,7 +84,9 @@ def fold_columns(gram: Array, column_sums: Array, layout: ColumnLayout) -> tuple
     np.add.at(by_row, layout.anchor_of, gram)
     folded = np.zeros((size, size))
     np.add.at(folded.T, layout.anchor_of, by_row.T)
-    return folded, np.bincount(layout.anchor_of, weights=column_sums, minlength=size)
+    sums = np.zeros(size)
+    np.add.at(sums, layout.anchor_of, column_sums)
+    return folded, sums
 
 
 def _largest_eigenvalue(matrix: Array) -> float:

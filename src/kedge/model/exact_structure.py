@@ -69,7 +69,7 @@ def solve_within_groups(
         rows = np.flatnonzero(labels == cluster)
         problem, anchors = groups.problems[cluster], groups.anchors_of[cluster]
         linear = problem.linear_terms([view[rows] for view in block.views])
-        found = solve_rows(problem.hessian, linear, sparse_output=True, n_threads=n_threads).coefficients
+        found: Any = solve_rows(problem.hessian, linear, sparse_output=True, n_threads=n_threads).coefficients
         # Mirrored anchors have two columns each; both count for the one anchor.
         columns = anchors[found.indices % len(anchors)]
         entries.append((found.data, np.repeat(rows, np.diff(found.indptr)), columns))

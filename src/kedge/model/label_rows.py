@@ -16,6 +16,16 @@ LABEL_SAMPLE = 20_000
 LABEL_STARTS = 10
 
 
+# Steps of the random walk on the graph, from row to anchor and back twice: coordinates are damped by sigma^steps before
+# rows are compared, so that directions which the graph hardly supports count less (benchmarks/defaults has the figures).
+WALK_STEPS = 4
+
+
+def cluster_coordinates(embedding: NDArray[Any], singular_values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the points that are clustered: embedded rows after a few steps of the random walk, at unit length."""
+    return unit_rows(embedding * (singular_values**WALK_STEPS).astype(embedding.dtype))
+
+
 def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
     """Scale rows to length one; a zero row stays zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", embedding, embedding))[:, None]
@@ -39,12 +49,11 @@ def nearest_center(points: NDArray[Any], centers: NDArray[np.float64]) -> NDArra
     return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
 
-def anchor_support(graph: sparse.csr_array, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
-    """Return how much weight the rows of each cluster put on each anchor, shape (n_anchors, n_clusters)."""
-    membership = sparse.csr_array(
-        (np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=(len(labels), n_clusters)
-    )
-    return np.asarray((graph.T @ membership).toarray(), dtype=np.float64)
+def column_support(coefficients: sparse.csr_array, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+    """Return how much weight the rows of each cluster put on each column, shape (n_columns, n_clusters)."""
+    membership = np.zeros((len(labels), n_clusters), dtype=coefficients.dtype)
+    membership[np.arange(len(labels)), labels] = 1
+    return np.asarray(coefficients.T @ membership, dtype=np.float64)
 
 
 def label_anchors(support: NDArray[np.float64], anchors: NDArray[Any]) -> NDArray[np.int64]:

@@ -36,8 +36,11 @@ class PassSummary:
 
     def merge(self, other: Self) -> Self:
         """Add the sums of other rows."""
-        pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
-        return type(self)(*[None if a is None or b is None else a + b for a, b in pairs])
+        sums: dict[str, Any] = {}
+        for name in (field.name for field in fields(self)):
+            mine, others = getattr(self, name), getattr(other, name)
+            sums[name] = None if mine is None or others is None else mine + others
+        return type(self)(**sums)
 
 
 def merge_summaries(summaries: list[PassSummary]) -> PassSummary:

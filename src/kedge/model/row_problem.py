@@ -6,12 +6,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from kedge.kernels import PreparedHessian
 
 Array = NDArray[np.float64]
-View: TypeAlias = NDArray[np.floating[Any]] | sparse.csr_array
+# A block of rows of one view: an ndarray or a CSR array. SciPy's sparse arrays carry no types.
+View: TypeAlias = Any
 
 
 @dataclass(frozen=True)

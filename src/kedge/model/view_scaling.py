@@ -71,7 +71,7 @@ def _automatic_kind(blocks: Iterable[View]) -> str:
             return "l2"
         if block.min(initial=0.0) < 0:
             return "zscore"
-        zeros += block.size - np.count_nonzero(block)
+        zeros += block.size - int(np.count_nonzero(block))
         entries += block.size
     return "l2" if zeros > _MOSTLY_ZERO * entries else "zscore"
 

@@ -110,6 +110,10 @@ def test_filling_up_keeps_the_anchors_found_and_adds_new_rows(form):
     assert all(row in X.tolist() for row in filled[2:].tolist())
 
 
+def test_no_more_anchors_than_asked_for_are_kept():
+    np.testing.assert_array_equal(fill_up(np.eye(3), np.eye(3), 2, np.random.RandomState(0)), np.eye(3)[:2])
+
+
 def test_nothing_is_drawn_when_no_anchor_is_missing():
     random_state = np.random.RandomState(0)
     fill_up(np.eye(3), np.eye(3), 3, random_state)

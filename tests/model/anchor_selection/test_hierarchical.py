@@ -47,17 +47,34 @@ def test_the_leading_direction_is_found_when_signed_rows_cancel():
     assert abs(direction[1]) > 1 - 1e-4
 
 
-def test_every_split_gains_and_the_largest_gain_goes_first():
-    gains = []
-    original = hierarchical.grow_leaves
+def test_no_split_lowers_the_total_strength():
     units = some_units()
+    totals = []
     for n_leaves in range(1, 12):
-        leaves = original(units, n_leaves, np.random.RandomState(0))
-        gains.append(sum(np.linalg.norm(units[leaf.rows], 2) ** 2 for leaf in leaves))
-    assert np.diff(gains).min() >= -1e-9
+        leaves = grow_leaves(units, n_leaves, np.random.RandomState(0))
+        totals.append(sum(np.linalg.norm(units[leaf.rows], 2) ** 2 for leaf in leaves))
+    assert np.diff(totals).min() >= -1e-9
 
 
-def test_two_leaves_separate_orthogonal_subspaces(union_of_subspaces):
+def test_the_leaf_of_the_largest_gain_is_split_first(monkeypatch):
+    splits = []
+    original = hierarchical._split
+
+    def record(*arguments):
+        splits.append(original(*arguments))
+        return splits[-1]
+
+    monkeypatch.setattr(hierarchical, "_split", record)
+    grow_leaves(some_units(), 12, np.random.RandomState(0))
+    waiting = [splits[0]]
+    for first in range(1, len(splits), 2):
+        largest = max(waiting, key=lambda split: split.gain)
+        np.testing.assert_array_equal(splits[first].leaf.rows, largest.children[0].rows)
+        waiting = [split for split in waiting if split is not largest] + splits[first : first + 2]
+    assert len(waiting) == 12
+
+
+def test_two_leaves_separate_orthogonal_subspaces():
     rng = np.random.default_rng(0)
     X = np.zeros((120, 8))
     X[:60, :2], X[60:, 4:6] = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))

@@ -50,9 +50,9 @@ def test_no_more_rows_than_the_sample_are_clustered(monkeypatch):
 def test_rows_far_from_the_origin_are_still_told_apart():
     X, _ = make_blobs(300, centers=6, n_features=4, cluster_std=0.01, random_state=3)
     near = kmeans_anchors(X, 6, np.random.RandomState(0))
-    far = kmeans_anchors(X + 2.0**26, 6, np.random.RandomState(0))
-    # The shift costs eight of sixteen digits.
-    np.testing.assert_allclose(far - 2.0**26, near, atol=1e-6)
+    far = kmeans_anchors(X + 2.0**30, 6, np.random.RandomState(0))
+    # The shift leaves seven digits after the point.
+    np.testing.assert_allclose(far - 2.0**30, near, atol=1e-5)
 
 
 def test_a_centre_that_ends_without_rows_becomes_the_row_farthest_from_its_centre(monkeypatch):
