@@ -138,7 +138,10 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         embedding : ndarray of shape (n_samples, n_clusters)
             In the space of ``embedding_``.
         """
-        return np.concatenate(self._map_new_rows(self._checked_rows(X), lambda embedded: embedded))
+        return np.concatenate(self._map_new_rows(self._checked_rows(X), self._leading_columns))
+
+    def _leading_columns(self, embedded: NDArray[Any]) -> NDArray[Any]:
+        return embedded[:, : self.anchor_embedding_.shape[1]]
 
     def _checked_rows(self, X: Any) -> View:
         check_is_fitted(self)
@@ -167,7 +170,8 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         if self.penalty_targets_ is not None:
             unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])
             targets = np.where(unused[:, None], 0.0, self.penalty_targets_)
-            penalty = EmbeddingPenalty(self.penalty_weight_, self.row_map_, targets, unused)
+            leading = self.row_map_[:, : targets.shape[1]]
+            penalty = EmbeddingPenalty(self.penalty_weight_, leading, targets, unused)
             penalty = spread_over_columns(penalty, layout.anchor_of)
         return RowEmbedder(state, self.row_map_[layout.anchor_of], penalty, self.n_iter_)
 
@@ -198,6 +202,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
                 given=given,
                 signed=bool(self.signed),
                 as_published=self.recipe == "published",
+                n_threads=threads_for(self.n_jobs),
             ),
             alpha=float(self.alpha),
             beta=float(self.beta),

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from kedge.sources.contract import RowSource
 
 # Rows that anchors are chosen from: more of them move the anchors little and cost in proportion.
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
+# The largest of several sets, in units of ``n_anchors``. Sets of fewer anchors than asked for were found to do harm.
+LARGEST_SET = 2.0
 # Starts of the anchors' k-means in the authors' release.
 _PUBLISHED_STARTS = 10
 
@@ -30,6 +33,7 @@ class AnchorPlan:
     given: NDArray[Any] | None = None
     signed: bool = False
     as_published: bool = False
+    n_threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,11 @@ class AnchorSets:
 
 
 def spread_sizes(n_anchors: int, n_sets: int, n_clusters: int, n_rows: int) -> tuple[int, ...]:
-    """Return the sizes of the sets, spread evenly around ``n_anchors``: different sizes make different mistakes."""
+    """Return the sizes of the sets, from ``n_anchors`` to twice as many: different sizes make different mistakes."""
     if n_sets == 1:
         return (n_anchors,)
-    sizes = np.linspace(SMALLEST * n_anchors, LARGEST * n_anchors, n_sets)
+    sizes = np.linspace(n_anchors, LARGEST_SET * n_anchors, n_sets)
     return tuple(int(np.clip(round(size), n_clusters, n_rows)) for size in sizes)
-
-
-# Smallest and largest set, in units of ``n_anchors``.
-SMALLEST, LARGEST = 0.5, 1.5
 
 
 def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: RandomState) -> AnchorSets:
@@ -67,13 +67,13 @@ def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: Random
         rows = source.block(slice(0, source.n_rows))[0]
         _, centers = published_kmeans(rows, plan.sizes[0], random_state, _PUBLISHED_STARTS)
         return AnchorSets([np.ascontiguousarray(centers, dtype=source.dtype)], [len(centers)])
-    sets = []
     with warnings.catch_warnings():
         # Sizes that we chose may exceed the distinct rows; only a size that the user chose is worth a warning.
         warnings.filterwarnings("ignore", "X has only", ConvergenceWarning)
-        for size in plan.sizes:
-            rows = _sample(source, max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size), random_state)
-            sets.append(choose_anchors(rows, size, plan.method, random_state, signed=plan.signed))
+        # One seed per set, drawn in order: sets may then be found side by side.
+        seeds = [RandomState(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=len(plan.sizes))]
+        with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds)))) as pool:
+            sets = list(pool.map(lambda size, seed: _choose_set(source, plan, size, seed), plan.sizes, seeds))
     largest = max(len(one) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:
         warnings.warn(
@@ -83,6 +83,11 @@ def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: Random
             stacklevel=7,
         )
     return AnchorSets([np.ascontiguousarray(np.concatenate(sets))], [len(one) for one in sets])
+
+
+def _choose_set(source: RowSource, plan: AnchorPlan, size: int, random_state: RandomState) -> NDArray[Any]:
+    rows = _sample(source, max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size), random_state)
+    return choose_anchors(rows, size, plan.method, random_state, signed=plan.signed)
 
 
 def _sample(source: RowSource, size: int, random_state: RandomState) -> Any:

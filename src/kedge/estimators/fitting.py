@@ -24,6 +24,7 @@ from kedge.model.label_rows import (
     LABEL_SAMPLE,
     cluster_coordinates,
     column_support,
+    count_directions,
     embedding_centers,
     label_anchors,
     nearest_center,
@@ -114,7 +115,8 @@ def _fit_rows(
     unit = float(np.mean([mean_squared_norm(one, weights) for one in sets.each()])) if plan.relative_penalties else 1.0
     ridge = plan.alpha * unit
     beta = plan.beta * unit * (source.n_rows / plan.n_clusters if plan.relative_penalties else 1.0)
-    structure = Structure(plan.penalty, beta, plan.n_clusters)
+    n_directions = plan.n_clusters if plan.as_published else count_directions(plan.n_clusters)
+    structure = Structure(plan.penalty, beta, plan.n_clusters, n_directions)
     layout = column_layout(sets.sizes, plan.anchors.signed)
     state = build_state(sets, ridge, plan.locality, plan.anchors.signed)
     first = None if plan.first_penalty is None else GivenPenalty(beta, plan.first_penalty)
@@ -157,7 +159,7 @@ def _label(
     found: dict[str, Any] = {
         "graph": fold_graph(engine.coefficients(), layout),
         "anchors": sets.views,
-        "anchor_embedding": spectrum.anchor_embedding,
+        "anchor_embedding": spectrum.anchor_embedding[:, : plan.n_clusters],
         "n_components": result.digest.n_components,
         "ridge_factors": None,
         "labels": labels,
@@ -171,7 +173,7 @@ def _label(
         if plan.exact:
             found |= _exact(source, engine, plan, sets, found, support, ridge)
     return FittedGraph(
-        embedding=embedding,
+        embedding=np.ascontiguousarray(embedding[:, : plan.n_clusters]),
         centers=centers,
         row_map=spectrum.row_map,
         singular_values=spectrum.singular_values,

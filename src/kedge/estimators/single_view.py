@@ -11,7 +11,7 @@ class SGL(AnchorGraphClusterer):
 
     Each row is written as a convex combination of m anchors by ridge-regularised least squares over the simplex. The
     weights are a bipartite graph between rows and anchors, optionally pulled towards k connected components by a
-    spectral penalty; its leading singular vectors, scaled to unit rows, are clustered by k-means. For n rows,
+    spectral penalty; its leading singular vectors, damped and scaled to unit rows, are clustered by k-means. For n rows,
     d features and s weights per row, a pass takes O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without
     the structure penalty (``beta=0``) one pass is the whole fit.
 
@@ -23,7 +23,7 @@ class SGL(AnchorGraphClusterer):
         Number of anchors; "auto" takes five per cluster, and never more than there are rows.
     anchors : {"kmeans", "random", "ffs", "hierarchical"} or array of shape (n_anchors, n_features), default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, in the units of X.
-    alpha : float, default=0.1
+    alpha : float, default=0.03
         Ridge on the weights. Larger values spread a row over more anchors.
     beta : float, default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
@@ -54,7 +54,7 @@ class SGL(AnchorGraphClusterer):
     tol : float, default=1e-4
         The fit ends when the objective falls by less than this share in a pass.
     n_init : int or "auto", default="auto"
-        Sets of anchors of different sizes around ``n_anchors``, whose graphs are joined: less luck, more time. "auto"
+        Sets of anchors, of ``n_anchors`` up to twice as many, whose graphs are joined: less luck, more time. "auto"
         takes one set if ``n_anchors`` is given, else ten up to 5,000 rows, then as many as keep the rows of all sets
         below 50,000, at least one.
     random_state : int, RandomState instance or None, default=None
@@ -87,10 +87,11 @@ class SGL(AnchorGraphClusterer):
         Passes over the rows.
     n_components_ : int
         Connected components of ``graph_`` that hold a row.
-    singular_values_ : ndarray of shape (n_clusters,)
-        Leading singular values of the scaled graph, in [0, 1]; as many ones as it has components.
-    cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
-        Centres of the clusters among the embedded rows, as these are damped and scaled for k-means.
+    singular_values_ : ndarray of shape (n_directions,)
+        Leading singular values of the scaled graph, in [0, 1]; as many ones as it has components. Labels are found in
+        n_directions = 1.2 n_clusters (rounded up) directions, each damped by the square of its singular value.
+    cluster_centers_ : ndarray of shape (n_clusters, n_directions)
+        Centres of the clusters among the damped rows at unit length.
     ridge_factors_ : ndarray of shape (n_clusters,) or None
         With ``structure="exact"``, by how much the ridge of each cluster was raised to connect it.
     n_features_in_ : int
@@ -125,7 +126,7 @@ class SGL(AnchorGraphClusterer):
         *,
         n_anchors: int | str = "auto",
         anchors: Any = "kmeans",
-        alpha: float = 0.1,
+        alpha: float = 0.03,
         beta: float = 0.0,
         locality: float = 0.0,
         scale: str = "none",

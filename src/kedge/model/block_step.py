@@ -41,7 +41,7 @@ def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[
     coefficients = parts[0] if n_sets == 1 else sparse.hstack(parts, format="csr", dtype=parts[0].dtype)
     if n_sets > 1:
         coefficients.data /= coefficients.dtype.type(n_sets)
-    gram = sums[0].gram if n_sets == 1 else gram_of(coefficients)
+    gram = sums[0].gram if n_sets == 1 else _joint_gram([s.gram for s in sums], parts, state.column_ranges())
     column_sums = np.concatenate([s.column_sums for s in sums]) / n_sets
     norms = np.array([squared_norm(view) for view in block.views])
     change = None
@@ -73,14 +73,31 @@ def _inner_product(linear: NDArray[Any], coefficients: sparse.csr_array) -> floa
     return float(np.dot(linear[rows, coefficients.indices].astype(np.float64), coefficients.data.astype(np.float64)))
 
 
+def _joint_gram(
+    grams: list[NDArray[np.float64]], parts: list[sparse.csr_array], ranges: list[slice]
+) -> NDArray[np.float64]:
+    """Join the Gram matrices of the sets, each part divided by their number; only products across sets are missing."""
+    joint = np.zeros((ranges[-1].stop, ranges[-1].stop))
+    for number, (gram, part, own) in enumerate(zip(grams, parts, ranges, strict=True)):
+        joint[own, own] = gram
+        if number + 1 < len(parts):
+            rest = slice(own.stop, None)
+            across = cross_product(part, sparse.hstack(parts[number + 1 :], format="csr"))
+            joint[own, rest], joint[rest, own] = across, across.T
+    return joint / len(parts) ** 2
+
+
+def cross_product(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
+    """Return ``left' right`` in double precision, by whichever product is cheaper."""
+    left, right = left.astype(np.float64), right.astype(np.float64)
+    if min(left.nnz / left.shape[1], right.nnz / right.shape[1]) > _DENSE_SHARE * left.shape[0]:
+        return np.asarray(left.toarray().T @ right.toarray())
+    return np.asarray((left.T @ right).toarray())
+
+
 def gram_of(coefficients: sparse.csr_array) -> NDArray[np.float64]:
-    """Return ``Z'Z`` in double precision, by whichever product is cheaper."""
-    wide = coefficients.astype(np.float64)
-    n_rows, n_columns = wide.shape
-    if wide.nnz > _DENSE_SHARE * n_rows * n_columns:
-        dense = wide.toarray()
-        return np.asarray(dense.T @ dense)
-    return np.asarray((wide.T @ wide).toarray())
+    """Return ``Z'Z`` in double precision."""
+    return cross_product(coefficients, coefficients)
 
 
 def squared_norm(view: View) -> float:

@@ -17,11 +17,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Structure:
-    """The structure term: which penalty, how strong in absolute units, towards how many clusters."""
+    """The structure term: which penalty, how strong in absolute units, towards how many clusters.
+
+    ``n_directions`` singular vectors are kept for labelling; the penalty sees the first ``n_clusters`` of them.
+    """
 
     kind: str
     weight: float
     n_clusters: int
+    n_directions: int
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,11 @@ class Digest:
 def digest_summary(state: PassState, summary: PassSummary, layout: ColumnLayout, structure: Structure) -> Digest:
     """Turn the sums of a pass into the embedding and the objective."""
     gram, column_sums = fold_columns(summary.gram, summary.column_sums, layout)
-    spectrum = spectral_map(gram, column_sums, structure.n_clusters)
+    spectrum = spectral_map(gram, column_sums, structure.n_directions)
+    leading = spectrum.singular_values[: structure.n_clusters]
     row_weights = np.mean([problem.row_weights for problem in state.problems], axis=0)
     data_value = float(summary.data_value.mean() + row_weights @ summary.squared_norms)
-    objective = data_value + structure.weight * penalty_value(structure.kind, spectrum.singular_values)
+    objective = data_value + structure.weight * penalty_value(structure.kind, leading)
     change = None if summary.change_gram is None else np.sqrt(_largest_eigenvalue(summary.change_gram))
     gram_norm = _largest_eigenvalue(summary.gram) if state.want_change else float("nan")
     n_components, _ = anchor_components(gram, column_sums)
@@ -67,7 +72,8 @@ def digest_summary(state: PassState, summary: PassSummary, layout: ColumnLayout,
 
 def next_penalty(digest: Digest, structure: Structure, previous: EmbeddingPenalty | None) -> EmbeddingPenalty:
     """Build the penalty of the next pass on anchors; see :func:`on_columns`."""
-    return embedding_penalty(structure.kind, structure.weight, digest.spectrum, digest.column_sums, previous)
+    leading = digest.spectrum.leading(structure.n_clusters)
+    return embedding_penalty(structure.kind, structure.weight, leading, digest.column_sums, previous)
 
 
 def on_columns(penalty: EmbeddingPenalty, layout: ColumnLayout) -> EmbeddingPenalty:

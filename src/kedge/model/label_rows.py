@@ -11,19 +11,26 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 # Rows of the embedding that k-means looks at; the others join the nearest centre.
-LABEL_SAMPLE = 20_000
+LABEL_SAMPLE = 10_000
 # Starts of the last k-means; they cost little beside the row problems.
 LABEL_STARTS = 10
 
 
-# Steps of the random walk on the graph, from row to anchor and back twice: coordinates are damped by sigma^steps before
-# rows are compared, so that directions which the graph hardly supports count less (benchmarks/defaults has the figures).
-WALK_STEPS = 4
+# Rows are compared in somewhat more directions than there are clusters, each damped by the square of its singular value:
+# one step of the random walk from a row to an anchor and back. Where the k-th and the next singular values are close,
+# cutting off at k exactly would be a matter of luck. benchmarks/defaults prints what both choices bring.
+DIRECTIONS_PER_CLUSTER = 1.2
+DAMPING_POWER = 2
+
+
+def count_directions(n_clusters: int) -> int:
+    """Return how many singular vectors rows are compared in."""
+    return int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters))
 
 
 def cluster_coordinates(embedding: NDArray[Any], singular_values: NDArray[np.float64]) -> NDArray[Any]:
-    """Return the points that are clustered: embedded rows after a few steps of the random walk, at unit length."""
-    return unit_rows(embedding * (singular_values**WALK_STEPS).astype(embedding.dtype))
+    """Return the points that are clustered: embedded rows with damped directions, at unit length."""
+    return unit_rows(embedding * (singular_values**DAMPING_POWER).astype(embedding.dtype))
 
 
 def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
@@ -38,7 +45,7 @@ def embedding_centers(sample: NDArray[Any], n_clusters: int, random_state: Rando
     with warnings.catch_warnings():
         # The caller says how many clusters hold rows, and what to do.
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
-        model = KMeans(min(n_clusters, len(sample)), n_init=LABEL_STARTS, random_state=seed).fit(sample)
+        model = KMeans(min(n_clusters, len(sample)), n_init=LABEL_STARTS, max_iter=100, random_state=seed).fit(sample)
     return np.unique(model.cluster_centers_.astype(np.float64), axis=0)
 
 

@@ -35,6 +35,10 @@ class SpectralMap:
     row_map: Array
     anchor_embedding: Array
 
+    def leading(self, count: int) -> "SpectralMap":
+        """Return the first triplets."""
+        return SpectralMap(self.singular_values[:count], self.row_map[:, :count], self.anchor_embedding[:, :count])
+
     @property
     def rank(self) -> int:
         """Singular values above the rounding noise."""
