@@ -11,7 +11,7 @@ namespace kedge {
 namespace {
 
 // Entries of the support per newcomer: one at a time prices too often, doubling lets in too many that must leave again.
-constexpr std::size_t kPerNewcomer = 3;
+constexpr std::size_t kPerNewcomer = 2;
 
 // Entries that a support without a start begins with.
 constexpr std::size_t kFirstEntries = 3;

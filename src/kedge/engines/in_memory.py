@@ -18,8 +18,8 @@ from kedge.sources.contract import RowSource
 Result = TypeVar("Result")
 
 # Entries of the linear terms of a block: small enough to stay in cache, large enough to hide the cost of a call.
-BLOCK_ENTRIES = 1 << 17
-FEWEST_ROWS, MOST_ROWS = 256, 8192
+BLOCK_ENTRIES = 1 << 18
+FEWEST_ROWS, MOST_ROWS = 256, 16384
 
 
 def rows_per_block(n_columns: int) -> int:

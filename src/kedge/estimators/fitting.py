@@ -21,13 +21,13 @@ from kedge.estimators.progress import Progress
 from kedge.model.anchor_selection.kmeans import published_kmeans
 from kedge.model.driver_step import Structure
 from kedge.model.label_rows import (
-    LABEL_SAMPLE,
     cluster_coordinates,
     column_support,
     count_directions,
     embedding_centers,
     label_anchors,
     nearest_center,
+    sampled_rows,
 )
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
@@ -218,10 +218,7 @@ def label_embedding(
     if plan.as_published:
         labels, centers = published_kmeans(embedding, plan.n_clusters, random_state, _PUBLISHED_STARTS)
     else:
-        n_rows = len(embedding)
-        sample = embedding
-        if n_rows > LABEL_SAMPLE:
-            sample = embedding[np.sort(random_state.choice(n_rows, LABEL_SAMPLE, replace=False))]
+        sample = embedding[sampled_rows(len(embedding), plan.n_clusters, random_state)]
         centers = embedding_centers(cluster_coordinates(sample, singular_values), plan.n_clusters, random_state)
 
         def label(rows: slice, _: Any) -> NDArray[np.int64]:

@@ -11,9 +11,9 @@ class SGL(AnchorGraphClusterer):
 
     Each row is written as a convex combination of m anchors by ridge-regularised least squares over the simplex. The
     weights are a bipartite graph between rows and anchors, optionally pulled towards k connected components by a
-    spectral penalty; its leading singular vectors, damped and scaled to unit rows, are clustered by k-means. For n rows,
-    d features and s weights per row, a pass takes O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without
-    the structure penalty (``beta=0``) one pass is the whole fit.
+    spectral penalty; its leading singular vectors, damped and scaled to unit rows, are clustered by k-means. For
+    n rows, d features and s weights per row, a pass takes O(n m d + n m s) time, and memory beyond X is
+    O(n s + m^2). Without the structure penalty (``beta=0``) one pass is the whole fit.
 
     Parameters
     ----------

@@ -10,15 +10,15 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-# Rows of the embedding that k-means looks at; the others join the nearest centre.
-LABEL_SAMPLE = 10_000
+# Rows of the embedding that k-means looks at, per cluster and at least; the others join the nearest centre.
+SAMPLED_PER_CLUSTER, LEAST_SAMPLED = 500, 5_000
 # Starts of the last k-means; they cost little beside the row problems.
 LABEL_STARTS = 10
 
 
-# Rows are compared in somewhat more directions than there are clusters, each damped by the square of its singular value:
-# one step of the random walk from a row to an anchor and back. Where the k-th and the next singular values are close,
-# cutting off at k exactly would be a matter of luck. benchmarks/defaults prints what both choices bring.
+# Rows are compared in somewhat more directions than there are clusters, each damped by the square of its singular
+# value: one step of the random walk from a row to an anchor and back. Where the k-th and the next singular values are
+# close, cutting off at k exactly would be a matter of luck. benchmarks/defaults prints what both choices bring.
 DIRECTIONS_PER_CLUSTER = 1.2
 DAMPING_POWER = 2
 
@@ -33,6 +33,12 @@ def cluster_coordinates(embedding: NDArray[Any], singular_values: NDArray[np.flo
     return unit_rows(embedding * (singular_values**DAMPING_POWER).astype(embedding.dtype))
 
 
+def sampled_rows(n_rows: int, n_clusters: int, random_state: RandomState) -> slice | NDArray[np.intp]:
+    """Return the rows that k-means looks at: all of them, or a random sample in order."""
+    size = max(LEAST_SAMPLED, SAMPLED_PER_CLUSTER * n_clusters)
+    return slice(None) if n_rows <= size else np.sort(random_state.choice(n_rows, size, replace=False))
+
+
 def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
     """Scale rows to length one; a zero row stays zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", embedding, embedding))[:, None]
@@ -42,6 +48,7 @@ def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
 def embedding_centers(sample: NDArray[Any], n_clusters: int, random_state: RandomState) -> NDArray[np.float64]:
     """Return the k-means centres of a sample of embedded rows, at most ``n_clusters`` distinct ones."""
     seed = int(random_state.randint(np.iinfo(np.int32).max))
+    sample = sample.astype(np.float64, copy=False)
     with warnings.catch_warnings():
         # The caller says how many clusters hold rows, and what to do.
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
