@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo test lint format bench sanitize clean
+.PHONY: demo test lint format bench bench-clustering sanitize clean
 .DELETE_ON_ERROR:
 
 # Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
@@ -35,6 +35,11 @@ format: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.row_solver
+
+# Clustering beside its rivals; quarter of an hour each for speed and defaults, minutes for the others.
+bench-clustering: $(INSTALLED)
+	for program in speed scaling prediction subspaces exact quality defaults; do \
+		$(BIN)/python -m benchmarks.clustering.$$program || exit 1; done
 
 # The C++ solver alone, under the address, undefined-behaviour and thread sanitizers.
 sanitize:

@@ -45,18 +45,12 @@ bool ActiveSet::minimise(const double* linear, std::span<const std::int32_t> sta
     seed(start);
     settle();
     price();
-    // Ordering the support and refining the values can shift them by rounding and so uncover a violation or push an
-    // entry below zero; a few looks suffice, and the caller judges what is returned.
+    // Refining the values can shift them by rounding and so uncover a violation or push an entry below zero; a few
+    // looks suffice, and the caller judges what is returned.
     for (int attempt = 0; attempt < 6; ++attempt) {
         if (!grow(tolerance)) return false;
         if (!sum_to_one_) return true;  // the caller computes the values anew
-        if (!factor_.in_order()) {
-            factor_.put_in_order();
-            settle();
-            price();
-        } else if (polish(tolerance)) {
-            return true;
-        }
+        if (polish(tolerance)) return true;
     }
     return true;
 }

@@ -84,6 +84,25 @@ bool RowWorker::prefers_large_support(std::size_t slot) const {
     return starts_[slot].empty() || 2 * starts_[slot].size() > width_;
 }
 
+namespace {
+
+// Insertion: supports are short and nearly in order, since newcomers come in ascending order.
+void sort_by_index(std::vector<std::int32_t>& support, std::vector<double>& values) {
+    for (std::size_t i = 1; i < support.size(); ++i) {
+        const std::int32_t index = support[i];
+        const double value = values[i];
+        std::size_t place = i;
+        for (; place > 0 && support[place - 1] > index; --place) {
+            support[place] = support[place - 1];
+            values[place] = values[place - 1];
+        }
+        support[place] = index;
+        values[place] = value;
+    }
+}
+
+}  // namespace
+
 void RowWorker::solve_small(std::size_t slot, std::span<const std::int32_t> start) {
     const double* row = linear(slot);
     SolvedRow& result = results_[slot];
@@ -92,6 +111,7 @@ void RowWorker::solve_small(std::size_t slot, std::span<const std::int32_t> star
     const double* values = small_.values();
     result.support.assign(support.begin(), support.end());
     result.values.assign(values, values + support.size());
+    sort_by_index(result.support, result.values);
     const double* gradient = small_.gradient();
     double level = 0.0, linear_part = 0.0;
     for (std::size_t i = 0; i < support.size(); ++i) {
@@ -118,8 +138,8 @@ void RowWorker::solve_large(std::size_t filled) {
     }
 }
 
-// Takes over the row if it is accurate and its support is large. Otherwise the other path starts from its support:
-// the smaller side decides how the final values are computed, so that they depend on the support alone.
+// Takes over the row if it is accurate and its support is large. Otherwise the other path starts from its support: the
+// smaller side decides how the final values are computed.
 bool RowWorker::check_large(std::size_t slot) {
     const double* weights = large_.weights(slot);
     const double* gradient = gradient_.data() + slot * width_;

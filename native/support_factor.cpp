@@ -33,7 +33,6 @@ SupportFactor::SupportFactor(const double* matrix, std::size_t width, bool sum_t
 
 void SupportFactor::begin_row(const double* linear) {
     truncate(0);
-    in_order_ = true;
     linear_ = linear;
 }
 
@@ -66,7 +65,6 @@ bool SupportFactor::append_row(std::int32_t index, bool forced) {
     inverse_diagonal_[count] = inverse;
     solved_linear_[count] = (linear_[column] - loops.dot(row, solved_linear_.data(), count)) * inverse;
     if (sum_to_one_) solved_ones_[count] = (1.0 - loops.dot(row, solved_ones_.data(), count)) * inverse;
-    if (count > 0 && index < support_.back()) in_order_ = false;
     support_.push_back(index);
     member_[column] = 1;
     return true;
@@ -122,15 +120,6 @@ void SupportFactor::remove_one(std::size_t position) {
     }
     member_[static_cast<std::size_t>(support_[position])] = 0;
     support_.erase(support_.begin() + static_cast<std::ptrdiff_t>(position));
-    in_order_ = false;
-}
-
-void SupportFactor::put_in_order() {
-    displaced_.assign(support_.begin(), support_.end());
-    std::sort(displaced_.begin(), displaced_.end());
-    truncate(0);
-    in_order_ = true;
-    for (const std::int32_t index : displaced_) append_row(index, true);
 }
 
 double SupportFactor::solve(double* values) const {

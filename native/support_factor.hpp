@@ -22,9 +22,6 @@ class SupportFactor {
     // Takes out every position whose `keep` flag is 0.
     void retain(std::span<const std::uint8_t> keep);
 
-    // Rebuilds the factor with the support in ascending order: a function of the support alone.
-    void put_in_order();
-
     // Minimiser on the support into `values` (output); returns the multiplier of the sum (0 without it).
     double solve(double* values) const;
 
@@ -35,7 +32,6 @@ class SupportFactor {
     std::span<const std::int32_t> support() const { return support_; }
     std::size_t size() const { return support_.size(); }
     bool contains(std::int32_t index) const { return member_[static_cast<std::size_t>(index)] != 0; }
-    bool in_order() const { return in_order_; }
 
    private:
     // `forced` floors the pivot: a column that fitted before must not be lost when others leave or change places.
@@ -48,7 +44,6 @@ class SupportFactor {
     std::size_t width_;
     bool sum_to_one_;
     const double* linear_ = nullptr;
-    bool in_order_ = true;
     std::vector<std::int32_t> support_;
     std::vector<std::int32_t> displaced_;
     std::vector<std::uint8_t> member_;

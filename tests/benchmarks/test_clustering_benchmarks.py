@@ -136,3 +136,8 @@ def test_pursuit_leaves_zero_rows_and_lonely_rows_empty(program):
     coefficients = program("omp").pursue_all(X, 5).toarray()
     assert np.count_nonzero(coefficients[2:]) == 0
     np.testing.assert_array_equal(np.count_nonzero(coefficients[:2], axis=1), 1)
+
+
+@pytest.mark.parametrize("name", ["quality", "defaults", "exact"])
+def test_programs_on_the_papers_data_run(name):
+    run_quick(name)

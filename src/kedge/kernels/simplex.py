@@ -40,7 +40,7 @@ def simplex_qp(
         One linear term per row; float32 is read as it is and decides the dtype of the result.
     start : array-like or sparse array of shape (n_rows, n_anchors), default=None
         Where to start: the positive entries of each row are its first support. Need not be feasible; a row without
-        a positive entry starts from nothing. Changes the time, not the result.
+        a positive entry starts from nothing. Changes the time, and the result by rounding at most.
     tol : float, default=1e-10
         Bound on the optimality residual of a row relative to the largest entry of the Hessian plus the largest
         entry of its linear term.
