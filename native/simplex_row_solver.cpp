@@ -23,8 +23,13 @@ constexpr std::chrono::milliseconds kBetweenQuestions{50};
 
 std::size_t count_lanes(std::size_t rows, std::size_t width, bool want_sums) {
     std::size_t most = kMostLanes;
-    if (want_sums) most = std::clamp(kGramEntries / (width * width), std::size_t{8}, kMostLanes);
-    return std::clamp(rows / kRowsPerLane, std::size_t{1}, most);
+    std::size_t per_lane = kRowsPerLane;
+    if (want_sums) {
+        most = std::clamp(kGramEntries / (width * width), std::size_t{8}, kMostLanes);
+        // Clearing and adding a Gram costs as much as some `width` sparse rows.
+        per_lane = std::max(per_lane, width);
+    }
+    return std::clamp(rows / per_lane, std::size_t{1}, most);
 }
 
 class InterruptClock {

@@ -24,7 +24,9 @@ FEWEST_ROWS, MOST_ROWS = 256, 16384
 
 def rows_per_block(n_columns: int) -> int:
     """Return how many rows are solved together; depends on the problem alone, so that threads cannot change sums."""
-    return int(np.clip(BLOCK_ENTRIES // max(n_columns, 1), FEWEST_ROWS, MOST_ROWS))
+    # Every block brings a Gram matrix of n_columns^2 entries, which must not cost more than its rows.
+    fewest = max(FEWEST_ROWS, n_columns)
+    return int(min(max(BLOCK_ENTRIES // max(n_columns, 1), fewest), MOST_ROWS))
 
 
 @cache
