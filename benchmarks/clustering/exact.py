@@ -68,7 +68,7 @@ def grow_penalty(X, k, anchors, seed):
     for _ in range(20):
         model = SGL(k, anchors=anchors, beta=beta, max_iter=30, random_state=seed).fit(X)
         if model.n_components_ == k:
-            count, labels = connected_components(
+            _, labels = connected_components(
                 sparse.block_array([[None, model.graph_], [model.graph_.T, None]]), directed=False
             )
             return labels[: X.shape[0]]
