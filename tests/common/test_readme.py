@@ -24,3 +24,16 @@ def test_every_row_of_the_table_was_printed_by_the_benchmark():
         expected = [anchors, support, rate, f"{over_quadprog}x", f"{over_proxqp}x"]
         # Words of a line: m, regime, support, cold, ..., quadprog, its rows, ratio, ProxQP, its rows, ratio.
         assert expected in [[row[0], row[2], row[3], row[12], row[15]] for row in printed if len(row) > 15]
+
+
+def test_table_of_exact_graphs_was_printed_by_the_benchmark():
+    page = (ROOT / "docs/exact_structure.md").read_text(encoding="utf-8")
+    output = (ROOT / "benchmarks/clustering/results/exact.txt").read_text()
+    printed = [line.split() for line in output.splitlines()]
+    table = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in page.splitlines() if "|" in line]
+    rows = [row for row in table if row[1].isdigit()]
+    assert len(rows) == 7
+    for name, k, soft, exact, components, alternate, penalty in rows:
+        # Words of a line: data, k, soft, exact, components, share of kept labels, ridge factor, alternate, penalty.
+        expected = [name.lower(), k, soft, exact, components, alternate or "nan", penalty or "nan"]
+        assert expected in [[*row[:5], *row[7:]] for row in printed if len(row) == 9]

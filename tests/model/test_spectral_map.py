@@ -1,6 +1,7 @@
 """The spectral map equals the singular value decomposition it stands for."""
 
 import numpy as np
+import pytest
 from scipy.linalg import block_diag
 
 from kedge.model.spectral_map import spectral_map
@@ -44,3 +45,19 @@ def test_graph_of_low_rank_has_no_wild_columns():
     result = spectral_map(graph.T @ graph, graph.sum(axis=0), 4)
     assert np.isfinite(result.row_map).all()
     assert np.abs(graph @ result.row_map).max() <= 1
+
+
+@pytest.mark.parametrize("n_blocks", [1, 4])
+def test_large_graphs_have_the_singular_vectors_of_small_ones(n_blocks):
+    """Above 600 anchors another eigensolver is used, which could miss parts of a multiple eigenvalue."""
+    rng = np.random.default_rng(4)
+    graph = block_diag(*[rng.dirichlet(np.full(700 // n_blocks, 0.02), size=400) for _ in range(n_blocks)])
+    sums = graph.sum(axis=0)
+    used = sums > 0
+    _, values, right = np.linalg.svd(graph[:, used] / np.sqrt(sums[used]), full_matrices=False)
+    result = spectral_map(graph.T @ graph, sums, 6)
+    np.testing.assert_allclose(result.singular_values, values[:6], atol=1e-10)
+    found = result.anchor_embedding[used]
+    np.testing.assert_allclose(found @ found.T, right[:6].T @ right[:6] / 2, atol=1e-7)
+    embedding = graph @ result.row_map
+    np.testing.assert_allclose(embedding.T @ embedding, np.eye(6) / 2, atol=1e-8)

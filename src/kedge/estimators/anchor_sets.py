@@ -43,6 +43,11 @@ class AnchorSets:
     views: list[NDArray[Any]]
     sizes: list[int]
 
+    @property
+    def view_weights(self) -> list[float]:
+        """Weight of each view in the row problem."""
+        return [1.0] * len(self.views)
+
     def each(self) -> Iterator[list[NDArray[Any]]]:
         """Yield the anchors of every set, per view."""
         start = 0

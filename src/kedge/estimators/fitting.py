@@ -17,27 +17,16 @@ from kedge.engines.in_memory import InMemoryEngine, one_thread_per_library
 from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, choose_anchor_sets
 from kedge.estimators.exact_fit import exact_structure
 from kedge.estimators.iterations import IterationReport, LoopResult, LoopRules, iterate
+from kedge.estimators.labelling import anchor_support, fold_graph, label_as_published, label_embedding
 from kedge.estimators.progress import Progress
-from kedge.model.anchor_selection.kmeans import published_kmeans
 from kedge.model.driver_step import Structure
-from kedge.model.label_rows import (
-    cluster_coordinates,
-    column_support,
-    count_directions,
-    embedding_centers,
-    label_anchors,
-    nearest_center,
-    sampled_rows,
-)
+from kedge.model.label_rows import count_directions, label_anchors
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
 from kedge.model.structure_penalty import EmbeddingPenalty, GivenPenalty
 from kedge.sources.contract import RowSource
 
 Array = NDArray[np.float64]
-
-# Starts of the last k-means in the authors' release.
-_PUBLISHED_STARTS = 100
 
 
 @dataclass(frozen=True)
@@ -111,8 +100,9 @@ def _fit_rows(
 ) -> FittedGraph:
     progress.begin("anchors")
     sets = choose_anchor_sets(source, plan.anchors, random_state)
-    weights = [1.0] * len(sets.views)
-    unit = float(np.mean([mean_squared_norm(one, weights) for one in sets.each()])) if plan.relative_penalties else 1.0
+    unit = 1.0
+    if plan.relative_penalties:
+        unit = float(np.mean([mean_squared_norm(one, sets.view_weights) for one in sets.each()]))
     ridge = plan.alpha * unit
     beta = plan.beta * unit * (source.n_rows / plan.n_clusters if plan.relative_penalties else 1.0)
     n_directions = plan.n_clusters if plan.as_published else count_directions(plan.n_clusters)
@@ -134,8 +124,12 @@ def _fit_rows(
 
 def build_state(sets: AnchorSets, ridge: float, locality: float, signed: bool) -> PassState:
     """Set up the row problems of all anchor sets."""
-    weights = [1.0] * len(sets.views)
-    options: dict[str, Any] = {"weights": weights, "ridge": ridge, "locality": locality, "signed": signed}
+    options: dict[str, Any] = {
+        "weights": sets.view_weights,
+        "ridge": ridge,
+        "locality": locality,
+        "signed": signed,
+    }
     return PassState(tuple(build_row_problem(one, **options) for one in sets.each()))
 
 
@@ -155,7 +149,10 @@ def _label(
     if embedding is None:
         row_map = spectrum.row_map[layout.anchor_of].astype(source.dtype)
         embedding = np.concatenate(engine.map_coefficients(lambda _, block: np.asarray(block @ row_map)))
-    labels, centers = label_embedding(engine, embedding, spectrum.singular_values, plan, random_state)
+    if plan.as_published:
+        labels, centers = label_as_published(embedding, plan.n_clusters, random_state)
+    else:
+        labels, centers = label_embedding(engine, embedding, spectrum.singular_values, plan.n_clusters, random_state)
     found: dict[str, Any] = {
         "graph": fold_graph(engine.coefficients(), layout),
         "anchors": sets.views,
@@ -169,7 +166,7 @@ def _label(
         found["anchor_labels"] = labels[pairwise_distances_argmin(sets.views[0], rows[0])]
     else:
         support = anchor_support(engine, labels, plan.n_clusters, layout)
-        found["anchor_labels"] = label_anchors(support, np.hstack(sets.views))
+        found["anchor_labels"] = label_anchors(support, np.hstack(sets.views), plan.anchors.signed)
         if plan.exact:
             found |= _exact(source, engine, plan, sets, found, support, ridge)
     return FittedGraph(
@@ -196,7 +193,7 @@ def _exact(
     ridge: float,
 ) -> dict[str, Any]:
     """Return what changes when the graph is cut into exactly k components."""
-    options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": [1.0] * len(sets.views)}
+    options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": sets.view_weights}
     exact = exact_structure(
         engine, source, sets.views, soft["labels"], soft["anchor_labels"], support, ridge=ridge, **options
     )
@@ -209,53 +206,6 @@ def _exact(
         "n_components": plan.n_clusters,
         "ridge_factors": exact.ridge_factors,
     }
-
-
-def label_embedding(
-    engine: Engine, embedding: NDArray[Any], singular_values: Array, plan: FitPlan, random_state: RandomState
-) -> tuple[NDArray[np.int64], Array]:
-    """Cluster the rows of the embedding; labels are consecutive from zero, and centres are in their order."""
-    if plan.as_published:
-        labels, centers = published_kmeans(embedding, plan.n_clusters, random_state, _PUBLISHED_STARTS)
-    else:
-        sample = embedding[sampled_rows(len(embedding), plan.n_clusters, random_state)]
-        centers = embedding_centers(cluster_coordinates(sample, singular_values), plan.n_clusters, random_state)
-
-        def label(rows: slice, _: Any) -> NDArray[np.int64]:
-            return nearest_center(cluster_coordinates(embedding[rows], singular_values), centers)
-
-        labels = np.concatenate(engine.map_coefficients(label))
-    counts = np.bincount(labels, minlength=len(centers))
-    if counts.all() and len(counts) == plan.n_clusters:
-        return labels, np.asarray(centers, dtype=np.float64)
-    kept = np.flatnonzero(counts)
-    if len(kept) < plan.n_clusters:
-        warnings.warn(
-            f"only {len(kept)} of n_clusters={plan.n_clusters} clusters hold a row: X has too few distinct rows, or "
-            "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
-            ConvergenceWarning,
-            stacklevel=8,
-        )
-    return np.searchsorted(kept, labels).astype(np.int64), np.asarray(centers, dtype=np.float64)[kept]
-
-
-def anchor_support(engine: Engine, labels: NDArray[np.int64], n_clusters: int, layout: ColumnLayout) -> Array:
-    """Return how much weight the rows of each cluster put on each anchor, shape (n_anchors, n_clusters)."""
-    blocks = engine.map_coefficients(lambda rows, block: column_support(block, labels[rows], n_clusters))
-    support = np.zeros((layout.n_anchors, n_clusters))
-    np.add.at(support, layout.anchor_of, np.sum(blocks, axis=0))
-    return support
-
-
-def fold_graph(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:
-    """Add up the columns of mirrored anchors, so that the graph has one column per anchor."""
-    if layout.is_plain:
-        return coefficients
-    ones = np.ones(len(layout.anchor_of), dtype=coefficients.dtype)
-    fold = sparse.csr_array((ones, layout.anchor_of, np.arange(len(ones) + 1)), shape=(len(ones), layout.n_anchors))
-    folded = sparse.csr_array(coefficients @ fold)
-    folded.sort_indices()
-    return folded
 
 
 def _report_loop(result: LoopResult, plan: FitPlan) -> None:

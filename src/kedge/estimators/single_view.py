@@ -94,6 +94,10 @@ class SGL(AnchorGraphClusterer):
         Centres of the clusters among the damped rows at unit length.
     ridge_factors_ : ndarray of shape (n_clusters,) or None
         With ``structure="exact"``, by how much the ridge of each cluster was raised to connect it.
+    embedding_anchors_ : ndarray of shape (n_all_anchors, n_features)
+        The anchors that ``transform`` and prediction by the graph use; ``anchors_`` unless ``structure="exact"``.
+    anchor_set_sizes_ : ndarray of shape (n_sets,)
+        How many of them belong to each set.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -10,6 +10,8 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from kedge.model.row_problem import mirrored
+
 # Rows of the embedding that k-means looks at, per cluster and at least; the others join the nearest centre.
 SAMPLED_PER_CLUSTER, LEAST_SAMPLED = 500, 5_000
 # Starts of the last k-means; they cost little beside the row problems.
@@ -18,7 +20,7 @@ LABEL_STARTS = 10
 
 # Rows are compared in somewhat more directions than there are clusters, each damped by the square of its singular
 # value: one step of the random walk from a row to an anchor and back. Where the k-th and the next singular values are
-# close, cutting off at k exactly would be a matter of luck. benchmarks/defaults prints what both choices bring.
+# close, cutting off at k exactly would be a matter of luck. benchmarks/clustering/defaults.py prints both choices.
 DIRECTIONS_PER_CLUSTER = 1.2
 DAMPING_POWER = 2
 
@@ -70,11 +72,15 @@ def column_support(coefficients: sparse.csr_array, labels: NDArray[np.int64], n_
     return np.asarray(coefficients.T @ membership, dtype=np.float64)
 
 
-def label_anchors(support: NDArray[np.float64], anchors: NDArray[Any]) -> NDArray[np.int64]:
-    """Give each anchor the cluster whose rows lean on it most; one without rows takes that of the nearest other."""
+def label_anchors(support: NDArray[np.float64], anchors: NDArray[Any], signed: bool = False) -> NDArray[np.int64]:
+    """Give each anchor the cluster whose rows lean on it most; one without rows takes that of the nearest other.
+
+    With mirrored anchors the nearest is the nearest line.
+    """
     labels = np.asarray(support.argmax(axis=1), dtype=np.int64)
     used = support.sum(axis=1) > 0
     if not used.all():
         wide = anchors.astype(np.float64)
-        labels[~used] = labels[used][nearest_center(wide[~used], wide[used])]
+        others = mirrored(wide[used]) if signed else wide[used]
+        labels[~used] = np.tile(labels[used], 2)[nearest_center(wide[~used], others)]
     return labels

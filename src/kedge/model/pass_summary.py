@@ -1,7 +1,6 @@
 """What a pass over the rows brings back: sums that merge in any grouping."""
 
 from dataclasses import dataclass, fields
-from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -45,7 +44,8 @@ class PassSummary:
 
 def merge_summaries(summaries: list[PassSummary]) -> PassSummary:
     """Merge pairwise in a fixed tree, so that the sum does not depend on which block was done first."""
-    level: list[Any] = list(summaries)
+    level = list(summaries)
     while len(level) > 1:
-        level = [reduce(PassSummary.merge, level[i : i + 2]) for i in range(0, len(level), 2)]
-    return level[0]  # type: ignore[no-any-return]
+        merged = [first.merge(second) for first, second in zip(level[::2], level[1::2], strict=False)]
+        level = merged + level[2 * len(merged) :]
+    return level[0]

@@ -39,11 +39,6 @@ class SpectralMap:
         """Return the first triplets."""
         return SpectralMap(self.singular_values[:count], self.row_map[:, :count], self.anchor_embedding[:, :count])
 
-    @property
-    def rank(self) -> int:
-        """Singular values above the rounding noise."""
-        return int(np.count_nonzero(np.square(self.singular_values) > _NOISE))
-
 
 def spectral_map(gram: Array, column_sums: Array, n_components: int) -> SpectralMap:
     """Decompose the graph given ``gram = Z'Z`` and its column sums; anchors without weight embed at zero.
