@@ -79,3 +79,10 @@ def test_every_anchor_is_labelled_even_without_rows():
     assert model.graph_.sum(axis=0)[-1] == 0
     assert set(model.anchor_labels_) == {0, 1}
     assert model.n_components_ <= 2
+
+
+@pytest.mark.parametrize("options", [{}, {"structure": "exact"}, {"n_init": 1}])
+def test_prediction_by_the_graph_is_the_fit_itself_on_training_rows_however_mixed(options):
+    X, _ = load_digits(return_X_y=True)
+    model = SGL(10, predict_with="graph", random_state=0, **options).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

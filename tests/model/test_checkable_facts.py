@@ -13,7 +13,7 @@ from kedge import SGL, simplex_qp
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 from kedge.model.components import anchor_components, graph_components
-from kedge.model.label_rows import unit_rows
+from kedge.model.label_rows import cluster_coordinates, count_directions, unit_rows
 from kedge.model.spectral_map import spectral_map
 from kedge.model.structure_penalty import embedding_penalty, penalty_value
 
@@ -157,3 +157,37 @@ def test_large_alpha_with_exact_structure_does_not_become_k_means():
     # The ridge term depends on the partition: n_p / m_p summed over clusters, not k.
     squares = np.square(model.graph_.toarray()).sum()
     np.testing.assert_allclose(squares, 3 * 50 / 3, rtol=1e-6)
+
+
+def test_relative_penalties_are_in_units_of_the_anchors_and_of_rows_per_cluster():
+    X = rows_of(7)
+    anchors = X[::5]
+    unit = np.square(anchors).sum(axis=1).mean()
+    relative = SGL(3, anchors=anchors, alpha=0.1, beta=0.3, random_state=0).fit(X)
+    absolute = SGL(
+        3, anchors=anchors, alpha=0.1 * unit, beta=0.3 * unit * 60 / 3, penalty_scale="absolute", random_state=0
+    ).fit(X)
+    assert relative.n_iter_ > 1
+    np.testing.assert_allclose(relative.graph_.toarray(), absolute.graph_.toarray(), atol=1e-10)
+    np.testing.assert_allclose(relative.objective_, absolute.objective_, rtol=1e-10)
+
+
+def test_an_anchor_that_lost_its_last_row_keeps_its_target():
+    graph = np.random.default_rng(0).dirichlet(np.ones(5), size=30)
+    before = embedding_penalty(
+        "centroid", 1.0, spectral_map(graph.T @ graph, graph.sum(axis=0), 3), graph.sum(axis=0), None
+    )
+    graph[:, 2] = 0
+    graph /= graph.sum(axis=1, keepdims=True)
+    sums = graph.sum(axis=0)
+    after = embedding_penalty("centroid", 1.0, spectral_map(graph.T @ graph, sums, 3), sums, before)
+    np.testing.assert_array_equal(after.targets[2], before.targets[2])
+    assert not after.unused.any()
+    never_used = embedding_penalty("centroid", 1.0, spectral_map(graph.T @ graph, sums, 3), sums, None)
+    np.testing.assert_array_equal(never_used.unused, [False, False, True, False, False])
+
+
+def test_rows_are_compared_in_damped_directions_at_unit_length():
+    points = cluster_coordinates(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([1.0, 0.5]))
+    np.testing.assert_allclose(points, [[3 / np.sqrt(10), 1 / np.sqrt(10)], [0, 0]])
+    assert [count_directions(k) for k in (1, 2, 10, 36)] == [2, 3, 12, 44]
