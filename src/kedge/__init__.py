@@ -1,4 +1,4 @@
-"""Subspace clustering of one view, linear in the number of rows.
+"""Subspace clustering of one view or many, linear in the number of rows.
 
 kedge clusters high-dimensional rows by rebuilding each one from a few of m anchor points. The weights form a small
 bipartite graph between rows and anchors; its leading singular vectors separate the clusters.
@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kedge import datasets, kernels, metrics
+    from kedge.estimators.multi_view import MSGL
     from kedge.estimators.single_view import SGL
     from kedge.kernels.simplex import simplex_qp
     from kedge.model.anchor_selection.select import select_anchors
 
 __version__ = "0.1.0"
 
-__all__ = ["SGL", "__version__", "datasets", "kernels", "metrics", "select_anchors", "simplex_qp"]
+__all__ = ["MSGL", "SGL", "__version__", "datasets", "kernels", "metrics", "select_anchors", "simplex_qp"]
 
 _HOMES = {
+    "MSGL": "kedge.estimators.multi_view",
     "SGL": "kedge.estimators.single_view",
     "select_anchors": "kedge.model.anchor_selection.select",
     "simplex_qp": "kedge.kernels.simplex",

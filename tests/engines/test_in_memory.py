@@ -31,7 +31,7 @@ def test_blocks_give_the_sums_and_rows_of_the_whole_array(block_rows, n_threads)
     np.testing.assert_allclose(engine.coefficients().toarray(), whole.toarray(), atol=1e-10)
     np.testing.assert_allclose(summary.gram, expected.gram, rtol=1e-10)
     np.testing.assert_allclose(summary.column_sums, expected.column_sums, rtol=1e-10)
-    np.testing.assert_allclose(summary.data_value, expected.data_value, rtol=1e-10)
+    np.testing.assert_allclose(summary.view_values, expected.view_values, rtol=1e-10)
     np.testing.assert_allclose(summary.squared_norms, [np.square(X).sum()], rtol=1e-10)
     engine.close()
 

@@ -31,8 +31,8 @@ def test_scaled_rows(kind, expected, monkeypatch):
     monkeypatch.setattr(arrays, "_SCALING_ROWS", 37)
     before = X.copy()
     source = ArraySource([X], [learn_array_scaling(kind, X)])
-    np.testing.assert_allclose(source.block(slice(0, 300))[0], expected, atol=1e-12)
-    np.testing.assert_allclose(source.take(np.array([3, 99]))[0], expected[[3, 99]], atol=1e-12)
+    np.testing.assert_allclose(source.read(slice(0, 300))[0], expected, atol=1e-12)
+    np.testing.assert_allclose(source.read(np.array([3, 99]))[0], expected[[3, 99]], atol=1e-12)
     np.testing.assert_array_equal(X, before)
 
 

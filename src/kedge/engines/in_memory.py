@@ -105,7 +105,8 @@ class InMemoryEngine:
     def _each(self, function: Callable[[RowBlock], Result]) -> Iterable[Result]:
         def work(number: int) -> Result:
             rows = self._ranges[number]
-            return function(RowBlock(rows, self._source.block(rows), self._coefficients[number]))
+            views, observed = self._source.read(rows), self._source.observed(rows)
+            return function(RowBlock(rows, views, self._coefficients[number], observed))
 
         return self._over(work)
 

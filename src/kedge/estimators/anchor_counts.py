@@ -1,5 +1,6 @@
 """How many anchors, and how many sets of them, where the user leaves it open; and what cannot be."""
 
+from collections.abc import Sequence
 from typing import Any
 
 ANCHORS_PER_CLUSTER = 5
@@ -36,10 +37,20 @@ def checked_anchor_count(n_anchors: int | str, n_rows: int, n_clusters: int) -> 
     return int(n_anchors)
 
 
-def checked_given_anchors(anchors: Any, n_clusters: int, n_features: int) -> Any:
-    """Return given anchors as they are if they fit the data."""
-    if anchors.shape[1] != n_features:
-        raise ValueError(f"anchors have {anchors.shape[1]} features, but X has {n_features}")
-    if len(anchors) < n_clusters:
-        raise ValueError(f"{len(anchors)} anchors were given, but n_clusters={n_clusters} needs at least as many")
+def checked_given_anchors(
+    anchors: Sequence[Any], n_clusters: int, names: Sequence[str], widths: Sequence[int]
+) -> Sequence[Any]:
+    """Return given anchors, one array per view, as they are if they fit the data and each other."""
+    if len(anchors) != len(names):
+        raise ValueError(f"anchors has {len(anchors)} arrays, but there are {len(names)} views; give one per view")
+    for one, name, width in zip(anchors, names, widths, strict=True):
+        if one.shape[1] != width:
+            raise ValueError(f"anchors have {one.shape[1]} features, but {name} has {width}")
+        if len(one) != len(anchors[0]):
+            raise ValueError(
+                f"anchors of {name} are {len(one)}, of {names[0]} {len(anchors[0])}; anchor j of all views is one "
+                "prototype, so give as many for each view"
+            )
+    if len(anchors[0]) < n_clusters:
+        raise ValueError(f"{len(anchors[0])} anchors were given, but n_clusters={n_clusters} needs at least as many")
     return anchors

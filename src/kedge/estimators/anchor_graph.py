@@ -1,4 +1,4 @@
-"""What all clusterers on anchor graphs share: fit, predict, transform."""
+"""What all clusterers on anchor graphs share: a fit of views, and what it says about new rows."""
 
 from typing import Any, Self
 
@@ -7,23 +7,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kedge.engines.in_memory import InMemoryEngine, one_thread_per_library
 from kedge.estimators.anchor_counts import checked_anchor_count, checked_given_anchors, default_set_count
 from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, spread_sizes
 from kedge.estimators.fitting import FitPlan, FittedGraph, build_state, fit_rows
-from kedge.estimators.parameter_rules import checked_fit, threads_for
+from kedge.estimators.parameter_rules import threads_for
 from kedge.estimators.progress import show_progress
+from kedge.estimators.view_input import FLOATS, Views
 from kedge.model.label_rows import cluster_coordinates, nearest_center
-from kedge.model.new_rows import RowEmbedder, vote_of_anchors
+from kedge.model.new_rows import RowEmbedder, vote_over_views
 from kedge.model.pass_state import column_layout
-from kedge.model.row_problem import View, mirrored
+from kedge.model.row_problem import mirrored
 from kedge.model.structure_penalty import EmbeddingPenalty, spread_over_columns
 from kedge.model.view_scaling import ViewScaling
+from kedge.model.view_weighting import ViewWeighting
 from kedge.sources.arrays import ArraySource, learn_array_scaling
 
-_FLOATS = [np.float64, np.float32]
+# New rows whose nearest anchors are looked for together, where views have to be joined first.
+_ROWS_PER_VOTE = 1 << 16
 
 
 class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -35,7 +38,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     alpha: float
     beta: float
     locality: float
-    scale: str
+    scale: Any
     penalty_scale: str
     penalty: str
     structure: str
@@ -74,148 +77,95 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             state = state | {"graph_": sparse.csr_array(tuple(parts), shape=tuple(shape))}
         super().__setstate__(state)
 
-    @checked_fit
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of X.
+    # What the estimators say about themselves.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to cluster; sparse input is never made dense.
-        y : None
-            Ignored.
+    def _weighting(self, n_views: int) -> ViewWeighting:
+        raise NotImplementedError
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS)
+    def _published_norm(self) -> str:
+        raise NotImplementedError
+
+    def _given_anchors(self, views: Views) -> list[Any]:
+        raise NotImplementedError
+
+    def _per_view(self, parts: list[Any]) -> Any:
+        """Return a list with one member per view in the form of the estimator's attributes."""
+        raise NotImplementedError
+
+    def _from_per_view(self, attribute: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def _scales(self, views: Views) -> list[str]:
+        raise NotImplementedError
+
+    def _alignment(self) -> str:
+        return "joint"
+
+    # Fit.
+
+    def _fit_views(self, views: Views) -> Self:
+        """Cluster checked views; attributes are set at the end, all at once."""
         random_state = check_random_state(self.random_state)
-        scaling = learn_array_scaling(self.scale, X)
-        plan = self._plan(X, scaling)
+        masks = [None] * len(views.names) if views.observed is None else views.observed.T
+        scalings = [
+            learn_array_scaling(kind, array, name, mask)
+            for kind, array, name, mask in zip(self._scales(views), views.arrays, views.names, masks, strict=True)
+        ]
+        plan = self._plan(views, scalings)
         with show_progress(self.verbose) as progress:
-            fitted = fit_rows(ArraySource([X], [scaling]), plan, random_state, progress)
-        self._keep(fitted, scaling)
+            fitted = fit_rows(self._source(views, scalings), plan, random_state, progress)
+        self._keep(fitted, scalings)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Give new rows the clusters of the fit.
+    @staticmethod
+    def _source(views: Views, scalings: list[ViewScaling]) -> ArraySource:
+        return ArraySource(views.arrays, scalings, views.observed, views.names)
 
-        With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, at O(n_anchors n_features)
-        per row; with "graph" the row problem is solved, the row embedded, and the cluster that of the nearest centre.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each row.
-        """
-        X = self._checked_rows(X)
-        if self.predict_with == "graph":
-            return np.concatenate(self._map_new_rows(X, self._nearest_clusters))
-        anchors, labels = self.anchors_, self.anchor_labels_
-        if self.signed:
-            anchors, labels = mirrored(anchors), np.tile(labels, 2)
-        if self.n_neighbors > len(anchors):
-            raise ValueError(f"n_neighbors={self.n_neighbors} is more than the {len(anchors)} anchors; lower it")
-        return vote_of_anchors(self._scaling().apply(X), anchors, labels, self.n_neighbors)
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Embed new rows: solve their row problems and map the weights to the embedding of the fit.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        embedding : ndarray of shape (n_samples, n_clusters)
-            In the space of ``embedding_``.
-        """
-        return np.concatenate(self._map_new_rows(self._checked_rows(X), self._leading_columns))
-
-    def _leading_columns(self, embedded: NDArray[Any]) -> NDArray[Any]:
-        return embedded[:, : self.anchor_embedding_.shape[1]]
-
-    def _checked_rows(self, X: Any) -> View:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
-
-    def _nearest_clusters(self, embedded: NDArray[Any]) -> NDArray[np.int64]:
-        if self.recipe != "published":
-            embedded = cluster_coordinates(embedded, self.singular_values_)
-        return nearest_center(embedded, self.cluster_centers_)
-
-    def _map_new_rows(self, X: View, function: Any) -> list[NDArray[Any]]:
-        """Embed new rows block by block and apply a function to every embedded block."""
-        embedder = self._embedder()
-        engine = InMemoryEngine(ArraySource([X], [self._scaling()]), embedder.state.n_columns, threads_for(self.n_jobs))
-        try:
-            with one_thread_per_library():
-                return engine.map_blocks(lambda block: function(embedder.embed(block.views)))
-        finally:
-            engine.close()
-
-    def _embedder(self) -> RowEmbedder:
-        sizes = list(self.anchor_set_sizes_)
-        layout = column_layout(sizes, self.signed)
-        state = build_state(AnchorSets([self.embedding_anchors_], sizes), self.ridge_, self.locality, self.signed)
-        penalty = None
-        if self.penalty_targets_ is not None:
-            unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])
-            targets = np.where(unused[:, None], 0.0, self.penalty_targets_)
-            leading = self.row_map_[:, : targets.shape[1]]
-            penalty = EmbeddingPenalty(self.penalty_weight_, leading, targets, unused)
-            penalty = spread_over_columns(penalty, layout.anchor_of)
-        return RowEmbedder(state, self.row_map_[layout.anchor_of], penalty, self.n_iter_)
-
-    def _scaling(self) -> ViewScaling:
-        return ViewScaling(self.scale_kind_, self.scale_shift_, self.scale_factor_, self.scale_size_)
-
-    def _plan(self, X: View, scaling: ViewScaling) -> FitPlan:
+    def _plan(self, views: Views, scalings: list[ViewScaling]) -> FitPlan:
         """Resolve the parameters against the data; parameters themselves stay as they are."""
-        n_rows, n_features = X.shape
-        given = (
-            None if isinstance(self.anchors, str) else check_array(self.anchors, dtype=_FLOATS, input_name="anchors")
-        )
-        if given is None:
-            n_anchors = checked_anchor_count(self.n_anchors, n_rows, self.n_clusters)
-            n_sets = default_set_count(n_rows, self.n_anchors) if isinstance(self.n_init, str) else int(self.n_init)
-            sizes = spread_sizes(n_anchors, n_sets, self.n_clusters, n_rows)
-        else:
-            checked_anchor_count("auto", n_rows, self.n_clusters)
-            given = scaling.apply(checked_given_anchors(given, self.n_clusters, n_features).astype(X.dtype))
-            sizes = (len(given),)
-        method = self.anchors if given is None else "given"
+        published = self.recipe == "published"
+        anchors = self._anchor_plan(views, scalings, published)
         return FitPlan(
             n_clusters=self.n_clusters,
-            anchors=AnchorPlan(
-                sizes=sizes,
-                method=method,
-                asked_for=None if isinstance(self.n_anchors, str) else int(self.n_anchors),
-                given=given,
-                signed=bool(self.signed),
-                as_published=self.recipe == "published",
-                n_threads=threads_for(self.n_jobs),
-            ),
+            anchors=anchors,
             alpha=float(self.alpha),
             beta=float(self.beta),
             relative_penalties=self.penalty_scale == "relative",
             penalty=self.penalty,
             locality=float(self.locality),
             exact=self.structure == "exact",
-            as_published=self.recipe == "published",
+            weighting=self._weighting(len(views.names)),
             max_iter=self.max_iter,
             tol=float(self.tol),
             n_threads=threads_for(self.n_jobs),
-            first_penalty=self._checked_first_penalty(n_rows, sum(sizes) * (2 if self.signed else 1)),
+            published_norm=self._published_norm() if published else None,
+            first_penalty=self._checked_first_penalty(views.n_rows, sum(anchors.sizes) * (2 if self.signed else 1)),
             callback=self.callback,
+        )
+
+    def _anchor_plan(self, views: Views, scalings: list[ViewScaling], published: bool) -> AnchorPlan:
+        given: list[Any] | None = None
+        if isinstance(self.anchors, str):
+            n_anchors = checked_anchor_count(self.n_anchors, views.n_rows, self.n_clusters)
+            n_sets = (
+                default_set_count(views.n_rows, self.n_anchors) if isinstance(self.n_init, str) else int(self.n_init)
+            )
+            sizes = spread_sizes(n_anchors, n_sets, self.n_clusters, views.n_rows)
+        else:
+            checked_anchor_count("auto", views.n_rows, self.n_clusters)
+            checked = checked_given_anchors(self._given_anchors(views), self.n_clusters, views.names, views.widths)
+            dtype = np.result_type(*(array.dtype for array in views.arrays))
+            given = [scaling.apply(one.astype(dtype)) for scaling, one in zip(scalings, checked, strict=True)]
+            sizes = (len(given[0]),)
+        return AnchorPlan(
+            sizes=sizes,
+            method=self.anchors if given is None else "given",
+            alignment=self._alignment(),
+            asked_for=None if isinstance(self.n_anchors, str) else int(self.n_anchors),
+            given=given,
+            signed=bool(self.signed),
+            as_published=published,
+            n_threads=threads_for(self.n_jobs),
         )
 
     def _checked_first_penalty(self, n_rows: int, n_columns: int) -> NDArray[np.float64] | None:
@@ -226,11 +176,11 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             raise ValueError(f"first_penalty must have shape {(n_rows, n_columns)}, got {penalty.shape}")
         return np.asarray(penalty)
 
-    def _keep(self, fitted: FittedGraph, scaling: ViewScaling) -> None:
+    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
         """Store what was found, all at once and after everything that can fail."""
         self.labels_ = fitted.labels
         self.graph_ = fitted.graph
-        self.anchors_ = fitted.anchors[0]
+        self.anchors_ = self._per_view(fitted.anchors)
         self.anchor_labels_ = fitted.anchor_labels
         self.embedding_ = fitted.embedding
         self.anchor_embedding_ = fitted.anchor_embedding
@@ -241,14 +191,76 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         self.cluster_centers_ = fitted.centers
         self.ridge_factors_ = fitted.ridge_factors
         # From here on what prediction needs.
-        self.embedding_anchors_ = fitted.soft_anchors[0]
+        self.embedding_anchors_ = self._per_view(fitted.soft_anchors)
         self.anchor_set_sizes_ = np.array(fitted.set_sizes)
+        self.problem_weights_ = np.array(fitted.problem_weights)
         self.row_map_ = fitted.row_map
         self.ridge_ = fitted.ridge
         self.penalty_weight_, self.penalty_targets_ = 0.0, None
         if fitted.penalty is not None:
             self.penalty_weight_ = fitted.penalty.weight
             self.penalty_targets_ = np.where(fitted.penalty.unused[:, None], np.nan, fitted.penalty.targets)
-        self.scale_kind_, self.scale_size_ = scaling.kind, scaling.size
-        self.scale_shift_, self.scale_factor_ = scaling.shift, scaling.factor
+        self.scalings_ = [vars(scaling) | {} for scaling in scalings]
         self._n_features_out = self.n_clusters
+
+    # New rows.
+
+    def _predict_views(self, views: Views) -> NDArray[np.int64]:
+        check_is_fitted(self)
+        if self.predict_with == "graph":
+            return np.concatenate(self._map_new_rows(views, self._nearest_clusters))
+        anchors, labels = self._from_per_view(self.anchors_), self.anchor_labels_
+        if self.signed:
+            anchors, labels = [mirrored(one) for one in anchors], np.tile(labels, 2)
+        if self.n_neighbors > len(labels):
+            raise ValueError(f"n_neighbors={self.n_neighbors} is more than the {len(labels)} anchors; lower it")
+        source = self._source(views, self._scalings())
+        step = views.n_rows if len(views.names) == 1 else _ROWS_PER_VOTE
+        found = []
+        for start in range(0, views.n_rows, step):
+            rows = slice(start, start + step)
+            read, observed = source.read(rows), source.observed(rows)
+            found.append(vote_over_views(read, observed, anchors, self.problem_weights_, labels, self.n_neighbors))
+        return np.concatenate(found)
+
+    def _transform_views(self, views: Views) -> NDArray[Any]:
+        n_columns = self.anchor_embedding_.shape[1]
+        return np.concatenate(self._map_new_rows(views, lambda embedded: embedded[:, :n_columns]))
+
+    def _nearest_clusters(self, embedded: NDArray[Any]) -> NDArray[np.int64]:
+        if self.recipe != "published":
+            embedded = cluster_coordinates(embedded, self.singular_values_)
+        return nearest_center(embedded, self.cluster_centers_)
+
+    def _map_new_rows(self, views: Views, function: Any) -> list[NDArray[Any]]:
+        """Embed new rows block by block and apply a function to every embedded block."""
+        embedder = self._embedder()
+        source = self._source(views, self._scalings())
+        engine = InMemoryEngine(source, embedder.state.n_columns, threads_for(self.n_jobs))
+        try:
+            with one_thread_per_library():
+                return engine.map_blocks(lambda block: function(embedder.embed(block)))
+        finally:
+            engine.close()
+
+    def _embedder(self) -> RowEmbedder:
+        sizes = list(self.anchor_set_sizes_)
+        layout = column_layout(sizes, self.signed)
+        sets = AnchorSets(self._from_per_view(self.embedding_anchors_), sizes)
+        state = build_state(sets, self.problem_weights_.tolist(), self.ridge_, self.locality, self.signed)
+        penalty = None
+        if self.penalty_targets_ is not None:
+            unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])
+            targets = np.where(unused[:, None], 0.0, self.penalty_targets_)
+            leading = self.row_map_[:, : targets.shape[1]]
+            penalty = EmbeddingPenalty(self.penalty_weight_, leading, targets, unused)
+            penalty = spread_over_columns(penalty, layout.anchor_of)
+        return RowEmbedder(state, self.row_map_[layout.anchor_of], penalty, self.n_iter_)
+
+    def _scalings(self) -> list[ViewScaling]:
+        return [ViewScaling(**parts) for parts in self.scalings_]
+
+
+def checked_anchor_array(anchors: Any, name: str) -> NDArray[Any]:
+    """Return given anchors as a float array."""
+    return np.asarray(check_array(anchors, dtype=FLOATS, input_name=name))

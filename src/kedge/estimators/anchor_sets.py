@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.model.anchor_selection.kmeans import published_kmeans
-from kedge.model.anchor_selection.select import choose_anchors
+from kedge.model.anchor_selection.several_views import choose_view_anchors
 from kedge.sources.contract import RowSource
 
 # Rows that anchors are chosen from: more of them move the anchors little and cost in proportion.
@@ -29,8 +29,9 @@ class AnchorPlan:
 
     sizes: tuple[int, ...]
     method: str
+    alignment: str = "joint"
     asked_for: int | None = None
-    given: NDArray[Any] | None = None
+    given: list[NDArray[Any]] | None = None
     signed: bool = False
     as_published: bool = False
     n_threads: int = 1
@@ -42,11 +43,6 @@ class AnchorSets:
 
     views: list[NDArray[Any]]
     sizes: list[int]
-
-    @property
-    def view_weights(self) -> list[float]:
-        """Weight of each view in the row problem."""
-        return [1.0] * len(self.views)
 
     def each(self) -> Iterator[list[NDArray[Any]]]:
         """Yield the anchors of every set, per view."""
@@ -67,11 +63,9 @@ def spread_sizes(n_anchors: int, n_sets: int, n_clusters: int, n_rows: int) -> t
 def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: RandomState) -> AnchorSets:
     """Find the anchors, from a bounded sample of the rows."""
     if plan.given is not None:
-        return AnchorSets([np.ascontiguousarray(plan.given, dtype=source.dtype)], [len(plan.given)])
+        return AnchorSets([np.ascontiguousarray(a, dtype=source.dtype) for a in plan.given], [len(plan.given[0])])
     if plan.as_published:
-        rows = source.block(slice(0, source.n_rows))[0]
-        _, centers = published_kmeans(rows, plan.sizes[0], random_state, _PUBLISHED_STARTS)
-        return AnchorSets([np.ascontiguousarray(centers, dtype=source.dtype)], [len(centers)])
+        return _published_set(source, plan.sizes[0], random_state)
     with warnings.catch_warnings():
         # Sizes that we chose may exceed the distinct rows; only a size that the user chose is worth a warning.
         warnings.filterwarnings("ignore", "X has only", ConvergenceWarning)
@@ -79,7 +73,7 @@ def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: Random
         seeds = [RandomState(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=len(plan.sizes))]
         with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds)))) as pool:
             sets = list(pool.map(lambda size, seed: _choose_set(source, plan, size, seed), plan.sizes, seeds))
-    largest = max(len(one) for one in sets)
+    largest = max(len(one[0]) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:
         warnings.warn(
             f"X has only {largest} distinct rows, so n_anchors={plan.asked_for} became {largest}; lower n_anchors or "
@@ -87,15 +81,26 @@ def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: Random
             ConvergenceWarning,
             stacklevel=7,
         )
-    return AnchorSets([np.ascontiguousarray(np.concatenate(sets))], [len(one) for one in sets])
+    views = [np.ascontiguousarray(np.concatenate(view)) for view in zip(*sets, strict=True)]
+    return AnchorSets(views, [len(one[0]) for one in sets])
 
 
-def _choose_set(source: RowSource, plan: AnchorPlan, size: int, random_state: RandomState) -> NDArray[Any]:
-    rows = _sample(source, max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size), random_state)
-    return choose_anchors(rows, size, plan.method, random_state, signed=plan.signed)
+def _published_set(source: RowSource, n_anchors: int, random_state: RandomState) -> AnchorSets:
+    """Cluster all rows of every view on its own."""
+    whole = slice(0, source.n_rows)
+    observed = source.observed(whole)
+    anchors = []
+    for number, view in enumerate(source.read(whole)):
+        rows = view if observed is None else view[np.flatnonzero(observed[:, number])]
+        _, centers = published_kmeans(rows, n_anchors, random_state, _PUBLISHED_STARTS)
+        anchors.append(np.ascontiguousarray(centers, dtype=source.dtype))
+    return AnchorSets(anchors, [n_anchors])
 
 
-def _sample(source: RowSource, size: int, random_state: RandomState) -> Any:
-    if source.n_rows <= size:
-        return source.block(slice(0, source.n_rows))[0]
-    return source.take(np.sort(random_state.choice(source.n_rows, size, replace=False)))[0]
+def _choose_set(source: RowSource, plan: AnchorPlan, size: int, random_state: RandomState) -> list[NDArray[Any]]:
+    n_sampled = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
+    rows: Any = slice(0, source.n_rows)
+    if source.n_rows > n_sampled:
+        rows = np.sort(random_state.choice(source.n_rows, n_sampled, replace=False))
+    views, observed = source.read(rows), source.observed(rows)
+    return choose_view_anchors(views, observed, size, plan.method, plan.alignment, random_state, signed=plan.signed)

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
 from kedge.engines.contract import Engine
+from kedge.model.anchor_selection.row_access import side_by_side
 from kedge.model.exact_structure import GroupProblems, connected_groups, group_anchors, solve_within_groups
 from kedge.model.row_problem import View
 from kedge.sources.contract import RowSource
@@ -57,7 +58,7 @@ def _labels_of_anchor_groups(
     source: RowSource, anchors: list[NDArray[Any]], n_clusters: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Group anchors by k-means and rows by their nearest anchor, for a graph too uniform to embed."""
-    views = source.block(slice(0, source.n_rows))
+    views = source.read(slice(0, source.n_rows))
     distinct = _count_distinct(views, n_clusters)
     if distinct < n_clusters:
         raise ValueError(
@@ -72,21 +73,13 @@ def _labels_of_anchor_groups(
     )
     joined = np.hstack(anchors)
     groups = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(joined).astype(np.int64)
-    labels = groups[pairwise_distances_argmin(_side_by_side(views), joined)]
+    labels = groups[pairwise_distances_argmin(side_by_side(views), joined)]
     if len(np.unique(labels)) < n_clusters:
         raise ValueError(
             f"structure='exact' found rows for only {len(np.unique(labels))} of n_clusters={n_clusters} groups of "
             "anchors; choose anchors near the rows, or lower alpha"
         )
     return labels, groups
-
-
-def _side_by_side(views: Sequence[View]) -> View:
-    if len(views) == 1:
-        return views[0]
-    if any(sparse.issparse(view) for view in views):
-        return sparse.csr_array(sparse.hstack(views, format="csr"))
-    return np.hstack(views)
 
 
 def _count_distinct(views: Sequence[View], enough: int) -> int:

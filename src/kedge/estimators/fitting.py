@@ -1,7 +1,7 @@
 """A fit from rows to fitted numbers: anchors, passes over the rows, labels, the exact graph where it is asked for."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,21 @@ from kedge.engines.in_memory import InMemoryEngine, one_thread_per_library
 from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, choose_anchor_sets
 from kedge.estimators.exact_fit import exact_structure
 from kedge.estimators.iterations import IterationReport, LoopResult, LoopRules, iterate
-from kedge.estimators.labelling import anchor_support, fold_graph, label_as_published, label_embedding
+from kedge.estimators.labelling import (
+    EmbeddedGraph,
+    anchor_support,
+    fold_graph,
+    label_as_published,
+    label_embedding,
+    maps_of_sets,
+)
 from kedge.estimators.progress import Progress
 from kedge.model.driver_step import Structure
 from kedge.model.label_rows import count_directions, label_anchors
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
 from kedge.model.structure_penalty import EmbeddingPenalty, GivenPenalty
+from kedge.model.view_weighting import ViewWeighting
 from kedge.sources.contract import RowSource
 
 Array = NDArray[np.float64]
@@ -41,12 +49,18 @@ class FitPlan:
     penalty: str
     locality: float
     exact: bool
-    as_published: bool
+    weighting: ViewWeighting
     max_iter: int
     tol: float
     n_threads: int
+    published_norm: str | None = None
     first_penalty: Array | None = None
     callback: Callable[[IterationReport], bool | None] | None = None
+
+    @property
+    def as_published(self) -> bool:
+        """Whether the fit follows the authors' release."""
+        return self.published_norm is not None
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,8 @@ class FittedGraph:
     soft_anchors: list[NDArray[Any]]
     set_sizes: list[int]
     ridge: float
+    problem_weights: tuple[float, ...]
+    view_weights: Array
     penalty: EmbeddingPenalty | None
     objective: list[float]
     n_components: int
@@ -100,17 +116,18 @@ def _fit_rows(
 ) -> FittedGraph:
     progress.begin("anchors")
     sets = choose_anchor_sets(source, plan.anchors, random_state)
+    weights = plan.weighting.first(_row_counts(source, len(sets.views)), source.n_rows).tolist()
     unit = 1.0
     if plan.relative_penalties:
-        unit = float(np.mean([mean_squared_norm(one, sets.view_weights) for one in sets.each()]))
+        unit = float(np.mean([mean_squared_norm(one, weights) for one in sets.each()]))
     ridge = plan.alpha * unit
     beta = plan.beta * unit * (source.n_rows / plan.n_clusters if plan.relative_penalties else 1.0)
     n_directions = plan.n_clusters if plan.as_published else count_directions(plan.n_clusters)
     structure = Structure(plan.penalty, beta, plan.n_clusters, n_directions)
     layout = column_layout(sets.sizes, plan.anchors.signed)
-    state = build_state(sets, ridge, plan.locality, plan.anchors.signed)
+    state = build_state(sets, weights, ridge, plan.locality, plan.anchors.signed)
     first = None if plan.first_penalty is None else GivenPenalty(beta, plan.first_penalty)
-    rules = LoopRules(plan.max_iter, plan.tol, plan.as_published, first, callback)
+    rules = LoopRules(plan.max_iter, plan.tol, plan.weighting, plan.published_norm, first, callback)
     progress.begin("iteration 1", source.n_rows)
     engine = InMemoryEngine(source, state.n_columns, plan.n_threads, progress.rows_done)
     try:
@@ -122,10 +139,17 @@ def _fit_rows(
         engine.close()
 
 
-def build_state(sets: AnchorSets, ridge: float, locality: float, signed: bool) -> PassState:
+def _row_counts(source: RowSource, n_views: int) -> Array:
+    observed = source.observed(slice(0, source.n_rows))
+    return np.full(n_views, float(source.n_rows)) if observed is None else observed.sum(axis=0).astype(np.float64)
+
+
+def build_state(
+    sets: AnchorSets, weights: Sequence[float], ridge: float, locality: float, signed: bool
+) -> PassState:
     """Set up the row problems of all anchor sets."""
     options: dict[str, Any] = {
-        "weights": sets.view_weights,
+        "weights": weights,
         "ridge": ridge,
         "locality": locality,
         "signed": signed,
@@ -152,7 +176,9 @@ def _label(
     if plan.as_published:
         labels, centers = label_as_published(embedding, plan.n_clusters, random_state)
     else:
-        labels, centers = label_embedding(engine, embedding, spectrum.singular_values, plan.n_clusters, random_state)
+        maps = maps_of_sets(result.digest, result.state, layout, count_directions(plan.n_clusters))
+        graph = EmbeddedGraph(spectrum.singular_values, maps)
+        labels, centers = label_embedding(engine, embedding, graph, plan.n_clusters, random_state)
     found: dict[str, Any] = {
         "graph": fold_graph(engine.coefficients(), layout),
         "anchors": sets.views,
@@ -161,14 +187,16 @@ def _label(
         "ridge_factors": None,
         "labels": labels,
     }
-    if plan.as_published and not plan.exact:
-        rows = source.block(slice(0, source.n_rows))
+    weights = result.state.problems[0].weights
+    if plan.published_norm == "spectral" and not plan.exact:
+        rows = source.read(slice(0, source.n_rows))
         found["anchor_labels"] = labels[pairwise_distances_argmin(sets.views[0], rows[0])]
     else:
         support = anchor_support(engine, labels, plan.n_clusters, layout)
-        found["anchor_labels"] = label_anchors(support, np.hstack(sets.views), plan.anchors.signed)
+        joined = np.hstack([np.sqrt(weight) * view for view, weight in zip(sets.views, weights, strict=True)])
+        found["anchor_labels"] = label_anchors(support, joined, plan.anchors.signed)
         if plan.exact:
-            found |= _exact(source, engine, plan, sets, found, support, ridge)
+            found |= _exact(source, engine, plan, sets, weights, found, support, ridge)
     return FittedGraph(
         embedding=np.ascontiguousarray(embedding[:, : plan.n_clusters]),
         centers=centers,
@@ -177,6 +205,8 @@ def _label(
         soft_anchors=sets.views,
         set_sizes=sets.sizes,
         ridge=ridge,
+        problem_weights=weights,
+        view_weights=np.array(result.view_weights),
         penalty=result.penalty,
         objective=result.objective,
         **found,
@@ -188,12 +218,13 @@ def _exact(
     engine: Engine,
     plan: FitPlan,
     sets: AnchorSets,
+    weights: tuple[float, ...],
     soft: dict[str, Any],
     support: Array,
     ridge: float,
 ) -> dict[str, Any]:
     """Return what changes when the graph is cut into exactly k components."""
-    options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": sets.view_weights}
+    options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": weights}
     exact = exact_structure(
         engine, source, sets.views, soft["labels"], soft["anchor_labels"], support, ridge=ridge, **options
     )

@@ -8,9 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kedge.engines.contract import Engine
-from kedge.model.driver_step import Digest, Structure, digest_summary, next_penalty, on_columns
+from kedge.model.driver_step import (
+    Digest,
+    Structure,
+    digest_summary,
+    next_penalty,
+    on_columns,
+    spectral_norm_squared,
+)
 from kedge.model.pass_state import ColumnLayout, PassState
 from kedge.model.structure_penalty import EmbeddingPenalty, StructurePenalty
+from kedge.model.view_weighting import ViewWeighting
 
 Array = NDArray[np.float64]
 
@@ -42,11 +50,16 @@ class IterationReport:
 
 @dataclass(frozen=True)
 class LoopRules:
-    """When the loop ends, and whether it follows the published algorithm."""
+    """When the loop ends, how views are weighted, and whether it follows the published algorithm.
+
+    ``published_norm`` is the norm in which that algorithm measures the change of the coefficients: "spectral" for one
+    view, "frobenius" for several; None for ours, which looks at the objective.
+    """
 
     max_iter: int
     tol: float
-    as_published: bool = False
+    weighting: ViewWeighting
+    published_norm: str | None = None
     first_penalty: StructurePenalty | None = None
     callback: Callable[[IterationReport], bool | None] | None = None
 
@@ -57,21 +70,27 @@ class LoopResult:
 
     Attributes
     ----------
+    state : PassState
+        What the last pass was told.
     digest : Digest
         The graph after the last pass.
     penalty : EmbeddingPenalty or None
         The structure penalty that the last graph would give, on anchors; None where beta is zero.
     objective : list of float
         One value per iteration.
+    view_weights : list of arrays of shape (n_views,)
+        Weights at the end of each iteration.
     embedding : array or None
         In the published algorithm, the embedding before the last pass, which is the one it clusters.
     converged, stopped : bool
         Whether the rule was met, and whether the callback asked to stop.
     """
 
+    state: PassState
     digest: Digest
     penalty: EmbeddingPenalty | None
     objective: list[float]
+    view_weights: list[Array]
     embedding: Array | None
     converged: bool
     stopped: bool
@@ -80,18 +99,27 @@ class LoopResult:
 def iterate(
     engine: Engine, state: PassState, layout: ColumnLayout, structure: Structure, rules: LoopRules
 ) -> LoopResult:
-    """Alternate between the rows and the embedding; without a structure penalty one pass is the whole solution."""
-    state = replace(state, penalty=rules.first_penalty, want_change=rules.as_published)
+    """Alternate between the rows, the embedding and the weights of the views.
+
+    With one view and no structure penalty one pass is the whole solution.
+    """
+    as_published = rules.published_norm is not None
+    state = replace(state, penalty=rules.first_penalty, want_change=as_published)
     begun = perf_counter()
     objective: list[float] = []
+    weights: list[Array] = []
     last: Digest | None = None
     penalty: EmbeddingPenalty | None = None
     embedding, converged, stopped = None, False, False
     while not converged and not stopped and len(objective) < rules.max_iter:
-        if rules.as_published and last is not None:
+        if as_published and last is not None:
             embedding = _embedded(engine, last, layout)
-        digest = digest_summary(state, engine.run_pass(state), layout, structure)
+        if weights:
+            state = state.with_weights(weights[-1].tolist())
+        digest = digest_summary(state, engine.run_pass(state), layout, structure, rules.weighting)
         objective.append(digest.objective)
+        weights.append(digest.view_weights)
+        done = state
         if structure.weight > 0:
             penalty = next_penalty(digest, structure, penalty)
             state = state.with_penalty(on_columns(penalty, layout))
@@ -103,7 +131,7 @@ def iterate(
             stopped = bool(rules.callback(report))
         last = digest
     assert last is not None
-    return LoopResult(last, penalty, objective, embedding, converged, stopped)
+    return LoopResult(done, last, penalty, objective, weights, embedding, converged, stopped)
 
 
 def _embedded(engine: Engine, digest: Digest, layout: ColumnLayout) -> Array:
@@ -114,12 +142,12 @@ def _embedded(engine: Engine, digest: Digest, layout: ColumnLayout) -> Array:
 def _has_settled(
     objective: list[float], digest: Digest, last: Digest | None, structure: Structure, rules: LoopRules
 ) -> bool:
-    if rules.as_published:
-        # Relative change in the spectral norm, as in the authors' release.
+    if rules.published_norm is not None:
         if last is None or len(objective) <= _PUBLISHED_LEAST:
             return False
-        assert digest.change is not None
-        return bool(digest.change < rules.tol * np.sqrt(last.gram_norm))
-    if structure.weight == 0:
+        assert digest.change_gram is not None
+        squared = spectral_norm_squared if rules.published_norm == "spectral" else np.trace
+        return bool(squared(digest.change_gram) < rules.tol**2 * squared(last.gram))
+    if structure.weight == 0 and len(digest.view_weights) == 1:
         return True
     return len(objective) > 1 and objective[-2] - objective[-1] <= rules.tol * abs(objective[-2])

@@ -1,6 +1,7 @@
 """From coefficients and embedded rows to labels, block by block."""
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,61 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.engines.contract import Engine
 from kedge.model.anchor_selection.kmeans import published_kmeans
+from kedge.model.driver_step import Digest, fold_columns
 from kedge.model.label_rows import (
     cluster_coordinates,
     column_support,
+    consensus_centers,
     embedding_centers,
     nearest_center,
     sampled_rows,
 )
-from kedge.model.pass_state import ColumnLayout
+from kedge.model.pass_state import ColumnLayout, PassState
+from kedge.model.spectral_map import spectral_map
 
 Array = NDArray[np.float64]
 
 # Starts of the last k-means in the authors' release.
 _PUBLISHED_STARTS = 100
+
+
+@dataclass(frozen=True)
+class SetMap:
+    """From the coefficients of one anchor set to the embedding of its own graph."""
+
+    columns: slice
+    row_map: Array
+    singular_values: Array
+
+    def coordinates(self, coefficients: sparse.csr_array) -> Array:
+        """Return the points that are clustered for these rows."""
+        embedded = np.asarray(coefficients[:, self.columns] @ self.row_map)
+        return cluster_coordinates(embedded, self.singular_values)
+
+
+@dataclass(frozen=True)
+class EmbeddedGraph:
+    """The damping of the joint embedding and the maps of the single sets."""
+
+    singular_values: Array
+    set_maps: list[SetMap]
+
+
+def maps_of_sets(digest: Digest, state: PassState, layout: ColumnLayout, n_directions: int) -> list[SetMap]:
+    """Embed the graph of every anchor set on its own, where there are several."""
+    if len(state.problems) == 1:
+        return []
+    # Coefficients stand divided by the number of sets. Rows of Z sum to one, so Z'Z 1 are the column sums.
+    n_sets = len(state.problems)
+    sums = n_sets * digest.gram.sum(axis=1)
+    maps = []
+    for columns in state.column_ranges():
+        anchors = layout.anchor_of[columns]
+        own = ColumnLayout(anchors - anchors.min(), len(np.unique(anchors)))
+        gram, column_sums = fold_columns(n_sets**2 * digest.gram[columns, columns], sums[columns], own)
+        spectrum = spectral_map(gram, column_sums, n_directions)
+        maps.append(SetMap(columns, spectrum.row_map[own.anchor_of], spectrum.singular_values))
+    return maps
 
 
 def label_as_published(
@@ -35,14 +78,21 @@ def label_as_published(
 
 
 def label_embedding(
-    engine: Engine, embedding: NDArray[Any], singular_values: Array, n_clusters: int, random_state: RandomState
+    engine: Engine, embedding: NDArray[Any], graph: EmbeddedGraph, n_clusters: int, random_state: RandomState
 ) -> tuple[NDArray[np.int64], Array]:
     """Cluster the rows of the embedding; labels are consecutive from zero, and centres are in their order."""
-    sample = embedding[sampled_rows(len(embedding), n_clusters, random_state)]
-    centers = embedding_centers(cluster_coordinates(sample, singular_values), n_clusters, random_state)
+    several = len(graph.set_maps) > 1
+    rows = sampled_rows(len(embedding), n_clusters, random_state, for_consensus=several)
+    joint = cluster_coordinates(embedding[rows], graph.singular_values)
+    if several:
+        coefficients = engine.coefficients()[rows]
+        per_set = [one.coordinates(coefficients) for one in graph.set_maps]
+        centers = consensus_centers(joint, per_set, n_clusters, random_state)
+    else:
+        centers = embedding_centers(joint, n_clusters, random_state)
 
     def label(rows: slice, _: Any) -> NDArray[np.int64]:
-        return nearest_center(cluster_coordinates(embedding[rows], singular_values), centers)
+        return nearest_center(cluster_coordinates(embedding[rows], graph.singular_values), centers)
 
     labels, centers = _without_empty(np.concatenate(engine.map_coefficients(label)), centers)
     if len(centers) < n_clusters:

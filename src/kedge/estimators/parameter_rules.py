@@ -1,5 +1,6 @@
 """What each parameter may be; the one place that uses private names of scikit-learn."""
 
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -8,6 +9,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from kedge.kernels.selection import default_threads
 from kedge.model.anchor_selection.select import ANCHOR_METHODS
+from kedge.model.anchor_selection.several_views import ALIGNMENTS
 from kedge.model.view_scaling import SCALES
 
 _COUNT = Interval(Integral, 1, None, closed="left")
@@ -37,8 +39,34 @@ SGL_RULES: dict[str, list[Any]] = {
     "callback": [callable, None],
 }
 
+MSGL_RULES: dict[str, list[Any]] = SGL_RULES | {
+    "views": ["array-like", dict, None],
+    "anchor_alignment": [StrOptions(set(ALIGNMENTS))],
+    "gamma": [Interval(Real, None, 0, closed="neither")],
+    "scale": [StrOptions(set(SCALES)), list, tuple, dict],
+}
+
 # Checks the parameters of an estimator against its table before ``fit`` runs.
 checked_fit = _fit_context(prefer_skip_nested_validation=True)
+
+
+def scale_per_view(scale: Any, names: Sequence[str]) -> list[str]:
+    """Spread ``scale`` over the views: one name for all, a list in their order, or a dict by name."""
+    if isinstance(scale, str):
+        return [scale] * len(names)
+    if isinstance(scale, Mapping):
+        unknown = [name for name in scale if name not in names]
+        if unknown:
+            raise ValueError(f"scale names the view {unknown[0]!r}, but the views are {', '.join(map(repr, names))}")
+        kinds = [scale.get(name, "auto") for name in names]
+    else:
+        kinds = list(scale)
+    if len(kinds) != len(names):
+        raise ValueError(f"scale has {len(kinds)} entries for {len(names)} views; give one per view")
+    for kind, name in zip(kinds, names, strict=True):
+        if kind not in SCALES:
+            raise ValueError(f"scale={kind!r} of {name!r} should be one of {', '.join(map(repr, SCALES))}")
+    return kinds
 
 
 def threads_for(n_jobs: int | None) -> int:

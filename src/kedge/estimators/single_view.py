@@ -2,8 +2,14 @@
 
 from typing import Any, ClassVar, Self
 
-from kedge.estimators.anchor_graph import AnchorGraphClusterer
-from kedge.estimators.parameter_rules import SGL_RULES
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kedge.estimators.anchor_graph import AnchorGraphClusterer, checked_anchor_array
+from kedge.estimators.parameter_rules import SGL_RULES, checked_fit
+from kedge.estimators.view_input import FLOATS, Views
+from kedge.model.view_weighting import FixedWeighting, ViewWeighting
 
 
 class SGL(AnchorGraphClusterer):
@@ -205,3 +211,76 @@ class SGL(AnchorGraphClusterer):
             "tol": 1e-3,
         }
         return cls(n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta, **(published | parameters))
+
+    @checked_fit
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to cluster; sparse input is never made dense.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit_views(Views([validate_data(self, X, accept_sparse="csr", dtype=FLOATS)], ("X",)))
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Give new rows the clusters of the fit.
+
+        With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, at O(n_anchors n_features)
+        per row; with "graph" the row problem is solved, the row embedded, and the cluster that of the nearest centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each row.
+        """
+        return self._predict_views(self._new_rows(X))
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Embed new rows: solve their row problems and map the weights to the embedding of the fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_samples, n_clusters)
+            In the space of ``embedding_``.
+        """
+        return self._transform_views(self._new_rows(X))
+
+    def _new_rows(self, X: Any) -> Views:
+        check_is_fitted(self)
+        return Views([validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)], ("X",))
+
+    def _weighting(self, n_views: int) -> ViewWeighting:
+        return FixedWeighting()
+
+    def _published_norm(self) -> str:
+        return "spectral"
+
+    def _given_anchors(self, views: Views) -> list[Any]:
+        return [checked_anchor_array(self.anchors, "anchors")]
+
+    def _scales(self, views: Views) -> list[str]:
+        return [self.scale]
+
+    def _per_view(self, parts: list[Any]) -> Any:
+        return parts[0]
+
+    def _from_per_view(self, attribute: Any) -> list[Any]:
+        return [attribute]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.kernels import RowSums, solve_rows
+from kedge.kernels import RowSolution, RowSums, solve_rows
 from kedge.model.pass_state import PassState
 from kedge.model.pass_summary import PassSummary
 from kedge.model.row_problem import RowProblem, View
@@ -19,53 +19,129 @@ _DENSE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows that are solved together: where they stand, their views, and their coefficients of the last pass."""
+    """Rows that are solved together.
+
+    Attributes
+    ----------
+    rows : slice
+        Where they stand.
+    views : sequence of arrays
+        Their views; rows that lack a view are zero there.
+    coefficients : CSR array or None
+        Those of the last pass.
+    observed : array of bool of shape (n_rows, n_views) or None
+        Which views each row has; None means all.
+    """
 
     rows: slice
     views: Sequence[View]
     coefficients: sparse.csr_array | None = None
+    observed: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class _ProblemSolution:
+    coefficients: sparse.csr_array
+    gram: NDArray[np.float64]
+    column_sums: NDArray[np.float64]
+    view_values: NDArray[np.float64]
 
 
 def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[sparse.csr_array, PassSummary]:
     """Solve the rows of a block; return their new coefficients and the sums over them."""
     pulls = None if state.penalty is None else state.penalty.linear_terms(block.rows, block.coefficients)
     n_sets = len(state.problems)
-    parts, sums, values = [], [], []
+    solved = []
     for problem, columns in zip(state.problems, state.column_ranges(), strict=True):
         start = None if block.coefficients is None else block.coefficients[:, columns]
         pull = None if pulls is None else pulls[:, columns]
-        solution = _solve_problem(problem, block.views, pull, start, n_threads)
-        parts.append(solution[0])
-        sums.append(solution[1])
-        values.append(solution[2])
+        solved.append(_solve_problem(problem, block, pull, start, n_threads))
+    parts = [one.coefficients for one in solved]
     coefficients = parts[0] if n_sets == 1 else sparse.hstack(parts, format="csr", dtype=parts[0].dtype)
     if n_sets > 1:
         coefficients.data /= coefficients.dtype.type(n_sets)
-    gram = sums[0].gram if n_sets == 1 else _joint_gram([s.gram for s in sums], parts, state.column_ranges())
-    column_sums = np.concatenate([s.column_sums for s in sums]) / n_sets
-    norms = np.array([squared_norm(view) for view in block.views])
+    gram = solved[0].gram if n_sets == 1 else _joint_gram([s.gram for s in solved], parts, state.column_ranges())
     change = None
     if state.want_change:
         before = block.coefficients if block.coefficients is not None else _uniform(coefficients)
         change = gram_of(sparse.csr_array(coefficients - before))
-    return coefficients, PassSummary(gram, column_sums, np.array(values), norms, change)
+    n_rows, n_views = coefficients.shape[0], len(block.views)
+    return coefficients, PassSummary(
+        n_rows=n_rows,
+        gram=gram,
+        column_sums=np.concatenate([s.column_sums for s in solved]) / n_sets,
+        view_values=np.array([s.view_values for s in solved]),
+        squared_norms=np.array([squared_norm(view) for view in block.views]),
+        row_counts=np.full(n_views, float(n_rows)) if block.observed is None else block.observed.sum(axis=0) * 1.0,
+        change_gram=change,
+    )
 
 
 def _solve_problem(
     problem: RowProblem,
-    views: Sequence[View],
+    block: RowBlock,
     pull: NDArray[Any] | None,
     start: sparse.csr_array | None,
     n_threads: int,
-) -> tuple[sparse.csr_array, RowSums, float]:
-    """Solve one anchor set; the value returned leaves the structure penalty out."""
-    linear = problem.linear_terms(views)
+) -> _ProblemSolution:
+    """Solve one anchor set; the values returned leave the structure penalty out."""
+    terms = problem.view_terms(block.views, block.observed)
+    linear = problem.weighted(terms)
     total = linear if pull is None else linear + pull.astype(linear.dtype)
-    solution = solve_rows(problem.hessian, total, start=start, sparse_output=True, want_sums=True, n_threads=n_threads)
-    sums, coefficients = solution.sums, solution.coefficients
-    assert sums is not None
-    linear_part = sums.linear_part if pull is None else _inner_product(linear, coefficients)
-    return coefficients, sums, 0.5 * sums.quadratic_part + linear_part
+    coefficients, sums = solve_patterns(problem, total, block.observed, start, n_threads=n_threads)
+    if len(terms) == 1 and pull is None and problem.weights == (1.0,):
+        inner = [sums.linear_part]
+    else:
+        inner = [_inner_product(term, coefficients) for term in terms]
+    values = np.array(inner)
+    for number, gram in enumerate(problem.grams):
+        values[number] += np.vdot(gram, _gram_of_view(coefficients, sums.gram, block.observed, number))
+    return _ProblemSolution(coefficients, sums.gram, sums.column_sums, values)
+
+
+def _gram_of_view(
+    coefficients: sparse.csr_array,
+    gram: NDArray[np.float64],
+    observed: NDArray[np.bool_] | None,
+    number: int,
+) -> NDArray[np.float64]:
+    """Return ``Z'Z`` over the rows that have the view."""
+    if observed is None or observed[:, number].all():
+        return gram
+    return gram_of(coefficients[np.flatnonzero(observed[:, number])])
+
+
+def solve_patterns(
+    problem: RowProblem,
+    linear: NDArray[Any],
+    observed: NDArray[np.bool_] | None,
+    start: sparse.csr_array | None = None,
+    n_threads: int = 1,
+) -> tuple[sparse.csr_array, RowSums]:
+    """Solve rows with these linear terms, those with the same views together: they share a Hessian."""
+    options: dict[str, Any] = {"sparse_output": True, "want_sums": True, "n_threads": n_threads}
+    if observed is None or observed.all():
+        return _solved(solve_rows(problem.hessian(), linear, start=start, **options))
+    patterns, group_of = np.unique(observed, axis=0, return_inverse=True)
+    group_of = group_of.ravel()
+    parts, sums, order = [], [], []
+    for number, pattern in enumerate(patterns):
+        rows = np.flatnonzero(group_of == number)
+        hessian = problem.hessian(tuple(bool(has) for has in pattern))
+        warm = None if start is None else start[rows]
+        part, part_sums = _solved(solve_rows(hessian, linear[rows], start=warm, **options))
+        parts.append(part)
+        sums.append(part_sums)
+        order.append(rows)
+    back = np.argsort(np.concatenate(order), kind="stable")
+    coefficients = sparse.csr_array(sparse.csr_array(sparse.vstack(parts, format="csr"))[back])
+    totals = (sum(getattr(s, name) for s in sums) for name in ("gram", "column_sums", "linear_part", "quadratic_part"))
+    return coefficients, RowSums(*totals)
+
+
+def _solved(solution: RowSolution) -> tuple[sparse.csr_array, RowSums]:
+    assert solution.sums is not None
+    return solution.coefficients, solution.sums
 
 
 def _inner_product(linear: NDArray[Any], coefficients: sparse.csr_array) -> float:

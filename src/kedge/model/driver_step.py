@@ -11,6 +11,7 @@ from kedge.model.pass_state import ColumnLayout, PassState
 from kedge.model.pass_summary import PassSummary
 from kedge.model.spectral_map import SpectralMap, spectral_map
 from kedge.model.structure_penalty import EmbeddingPenalty, embedding_penalty, penalty_value, spread_over_columns
+from kedge.model.view_weighting import ViewErrors, ViewWeighting
 
 Array = NDArray[np.float64]
 
@@ -42,32 +43,46 @@ class Digest:
         The full objective at the coefficients of this pass and their best embedding.
     n_components : int
         Components that hold a data row.
-    gram_norm : float
-        Largest eigenvalue of ``Z'Z``, the square of the spectral norm of Z.
-    change : float or None
-        Spectral norm of the change of Z in this pass, where it was asked for.
+    view_weights : array of shape (n_views,)
+        The best weights of the views for these coefficients, which the next pass uses.
+    gram : array of shape (n_columns, n_columns)
+        ``Z'Z``.
+    change_gram : array of shape (n_columns, n_columns) or None
+        The same of the change of Z in this pass, where it was asked for.
     """
 
     spectrum: SpectralMap
     column_sums: Array
     objective: float
     n_components: int
-    gram_norm: float
-    change: float | None
+    view_weights: Array
+    gram: Array
+    change_gram: Array | None
 
 
-def digest_summary(state: PassState, summary: PassSummary, layout: ColumnLayout, structure: Structure) -> Digest:
-    """Turn the sums of a pass into the embedding and the objective."""
+def digest_summary(
+    state: PassState, summary: PassSummary, layout: ColumnLayout, structure: Structure, weighting: ViewWeighting
+) -> Digest:
+    """Turn the sums of a pass into the embedding, the weights of the views and the objective."""
     gram, column_sums = fold_columns(summary.gram, summary.column_sums, layout)
     spectrum = spectral_map(gram, column_sums, structure.n_directions)
     leading = spectrum.singular_values[: structure.n_clusters]
-    row_weights = np.mean([problem.row_weights for problem in state.problems], axis=0)
-    data_value = float(summary.data_value.mean() + row_weights @ summary.squared_norms)
-    objective = data_value + structure.weight * penalty_value(structure.kind, leading)
-    change = None if summary.change_gram is None else np.sqrt(_largest_eigenvalue(summary.change_gram))
-    gram_norm = _largest_eigenvalue(summary.gram) if state.want_change else float("nan")
-    n_components, _ = anchor_components(gram, column_sums)
-    return Digest(spectrum, column_sums, objective, n_components, gram_norm, change)
+    problem = state.problems[0]
+    values = summary.view_values.mean(axis=0) + (1.0 + problem.locality) * summary.squared_norms
+    errors = ViewErrors(values, summary.squared_norms, summary.row_counts)
+    # Coefficients of several sets stand divided by their number in the joint graph; each set has a ridge of its own.
+    squares = len(state.problems) * float(np.trace(summary.gram))
+    objective = weighting.value(errors, summary.n_rows) + problem.ridge * squares
+    objective += structure.weight * penalty_value(structure.kind, leading)
+    return Digest(
+        spectrum=spectrum,
+        column_sums=column_sums,
+        objective=float(objective),
+        n_components=anchor_components(gram, column_sums)[0],
+        view_weights=weighting.weights(errors, summary.n_rows),
+        gram=summary.gram,
+        change_gram=summary.change_gram,
+    )
 
 
 def next_penalty(digest: Digest, structure: Structure, previous: EmbeddingPenalty | None) -> EmbeddingPenalty:
@@ -95,6 +110,7 @@ def fold_columns(gram: Array, column_sums: Array, layout: ColumnLayout) -> tuple
     return folded, sums
 
 
-def _largest_eigenvalue(matrix: Array) -> float:
-    last = len(matrix) - 1
-    return max(float(linalg.eigvalsh(matrix, subset_by_index=[last, last])[0]), 0.0)
+def spectral_norm_squared(gram: Array) -> float:
+    """Return the largest eigenvalue of ``Z'Z``."""
+    last = len(gram) - 1
+    return max(float(linalg.eigvalsh(gram, subset_by_index=[last, last])[0]), 0.0)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.kernels import solve_rows
-from kedge.model.block_step import RowBlock
+from kedge.model.block_step import RowBlock, solve_patterns
 from kedge.model.components import graph_components
 from kedge.model.row_problem import RowProblem, build_row_problem
 
@@ -68,8 +67,9 @@ def solve_within_groups(
     for cluster in np.unique(labels):
         rows = np.flatnonzero(labels == cluster)
         problem, anchors = groups.problems[cluster], groups.anchors_of[cluster]
-        linear = problem.linear_terms([view[rows] for view in block.views])
-        found: Any = solve_rows(problem.hessian, linear, sparse_output=True, n_threads=n_threads).coefficients
+        observed = None if block.observed is None else block.observed[rows]
+        linear = problem.weighted(problem.view_terms([view[rows] for view in block.views], observed))
+        found, _ = solve_patterns(problem, linear, observed, n_threads=n_threads)
         # Mirrored anchors have two columns each; both count for the one anchor.
         columns = anchors[found.indices % len(anchors)]
         entries.append((found.data, np.repeat(rows, np.diff(found.indptr)), columns))

@@ -1,15 +1,15 @@
 """From the embedding to labels, and from labelled rows to labelled anchors."""
 
-import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
+from kedge.model.clustering_points import cluster_points
+from kedge.model.consensus import MOST_VOTERS, consensus_of_starts
 from kedge.model.row_problem import mirrored
 
 # Rows of the embedding that k-means looks at, per cluster and at least; the others join the nearest centre.
@@ -35,9 +35,11 @@ def cluster_coordinates(embedding: NDArray[Any], singular_values: NDArray[np.flo
     return unit_rows(embedding * (singular_values**DAMPING_POWER).astype(embedding.dtype))
 
 
-def sampled_rows(n_rows: int, n_clusters: int, random_state: RandomState) -> slice | NDArray[np.intp]:
-    """Return the rows that k-means looks at: all of them, or a random sample in order."""
-    size = max(LEAST_SAMPLED, SAMPLED_PER_CLUSTER * n_clusters)
+def sampled_rows(
+    n_rows: int, n_clusters: int, random_state: RandomState, for_consensus: bool = False
+) -> slice | NDArray[np.intp]:
+    """Return the rows that decide on the clusters: all of them, or a random sample in order."""
+    size = MOST_VOTERS if for_consensus else max(LEAST_SAMPLED, SAMPLED_PER_CLUSTER * n_clusters)
     return slice(None) if n_rows <= size else np.sort(random_state.choice(n_rows, size, replace=False))
 
 
@@ -49,13 +51,17 @@ def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
 
 def embedding_centers(sample: NDArray[Any], n_clusters: int, random_state: RandomState) -> NDArray[np.float64]:
     """Return the k-means centres of a sample of embedded rows, at most ``n_clusters`` distinct ones."""
-    seed = int(random_state.randint(np.iinfo(np.int32).max))
-    sample = sample.astype(np.float64, copy=False)
-    with warnings.catch_warnings():
-        # The caller says how many clusters hold rows, and what to do.
-        warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
-        model = KMeans(min(n_clusters, len(sample)), n_init=LABEL_STARTS, max_iter=100, random_state=seed).fit(sample)
-    return np.unique(model.cluster_centers_.astype(np.float64), axis=0)
+    return np.unique(cluster_points(sample, n_clusters, random_state, LABEL_STARTS)[1], axis=0)
+
+
+def consensus_centers(
+    joint: NDArray[Any], per_set: Sequence[NDArray[Any]], n_clusters: int, random_state: RandomState
+) -> NDArray[np.float64]:
+    """Return the means of the groups on which many clusterings agree, at most ``n_clusters`` distinct ones."""
+    groups = consensus_of_starts(joint, per_set, n_clusters, random_state)
+    sums = np.zeros((int(groups.max()) + 1, joint.shape[1]))
+    np.add.at(sums, groups, joint)
+    return np.unique(sums / np.bincount(groups)[:, None], axis=0)
 
 
 def nearest_center(points: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """Rows that were not in the fit: their weights, their embedding, and the votes of near anchors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_chunked
 
+from kedge.model.anchor_selection.row_access import side_by_side
 from kedge.model.block_step import RowBlock, solve_block
 from kedge.model.pass_state import PassState
 from kedge.model.row_problem import View
@@ -29,20 +30,47 @@ class RowEmbedder:
     penalty: EmbeddingPenalty | None
     n_rounds: int
 
-    def weights(self, views: Sequence[View], n_threads: int = 1) -> sparse.csr_array:
-        """Return the coefficients of these rows."""
-        block = RowBlock(slice(0, views[0].shape[0]), views)
+    def weights(self, block: RowBlock, n_threads: int = 1) -> sparse.csr_array:
+        """Return the coefficients of these rows; those the block may carry are not looked at."""
+        block = RowBlock(slice(0, block.views[0].shape[0]), block.views, observed=block.observed)
         coefficients, _ = solve_block(self.state.with_penalty(None), block, n_threads)
         if self.penalty is not None:
             pulled = self.state.with_penalty(self.penalty)
             for _ in range(self.n_rounds):
-                coefficients, _ = solve_block(pulled, RowBlock(block.rows, views, coefficients), n_threads)
+                coefficients, _ = solve_block(pulled, replace(block, coefficients=coefficients), n_threads)
         return coefficients
 
-    def embed(self, views: Sequence[View], n_threads: int = 1) -> NDArray[Any]:
+    def embed(self, block: RowBlock, n_threads: int = 1) -> NDArray[Any]:
         """Return the embedding of these rows, shape (n_rows, n_clusters)."""
-        coefficients = self.weights(views, n_threads)
+        coefficients = self.weights(block, n_threads)
         return np.asarray(coefficients @ self.row_map.astype(coefficients.dtype))
+
+
+def vote_over_views(
+    views: Sequence[View],
+    observed: NDArray[np.bool_] | None,
+    anchors: Sequence[NDArray[Any]],
+    weights: Sequence[float],
+    anchor_labels: NDArray[np.int64],
+    n_neighbors: int,
+) -> NDArray[np.int64]:
+    """Let the nearest anchors vote, by ``sum_v w_v |x_v - a_vj|^2`` over the views that a row has."""
+    if len(views) == 1:
+        return vote_of_anchors(views[0], anchors[0], anchor_labels, n_neighbors)
+    n_rows = views[0].shape[0]
+    patterns = np.ones((1, len(views)), dtype=bool)
+    group_of = np.zeros(n_rows, dtype=np.intp)
+    if observed is not None:
+        patterns, group_of = np.unique(observed, axis=0, return_inverse=True)
+        group_of = group_of.ravel()
+    labels = np.empty(n_rows, dtype=np.int64)
+    for number, pattern in enumerate(patterns):
+        rows = np.flatnonzero(group_of == number)
+        own = [(views[v][rows], anchors[v], np.sqrt(weights[v])) for v in np.flatnonzero(pattern)]
+        joined = side_by_side([part * part.dtype.type(root) for part, _, root in own])
+        prototypes = np.hstack([anchor * anchor.dtype.type(root) for _, anchor, root in own])
+        labels[rows] = vote_of_anchors(joined, prototypes, anchor_labels, n_neighbors)
+    return labels
 
 
 def vote_of_anchors(

@@ -1,5 +1,6 @@
 """What travels to every block of rows in one pass."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +39,12 @@ class PassState:
         """Return the columns of each problem."""
         ends = np.cumsum([problem.n_columns for problem in self.problems])
         return [slice(int(end) - p.n_columns, int(end)) for end, p in zip(ends, self.problems, strict=True)]
+
+    def with_weights(self, weights: Sequence[float]) -> "PassState":
+        """Return the state with other weights of the views."""
+        if tuple(weights) == self.problems[0].weights:
+            return self
+        return replace(self, problems=tuple(problem.with_weights(weights) for problem in self.problems))
 
     def with_penalty(self, penalty: StructurePenalty | None) -> "PassState":
         """Return the state of the next pass."""

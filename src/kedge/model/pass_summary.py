@@ -15,22 +15,28 @@ class PassSummary:
 
     Attributes
     ----------
+    n_rows : int
+        Rows summed over.
     gram : array of shape (n_columns, n_columns)
         ``Z'Z`` of the coefficients.
     column_sums : array of shape (n_columns,)
         ``Z'1``.
-    data_value : array of shape (n_problems,)
-        Objective of each row problem without the structure penalty and without the squared norms of the rows.
+    view_values : array of shape (n_problems, n_views)
+        Data term of each view in each row problem at unit weight, without the squared norms of the rows.
     squared_norms : array of shape (n_views,)
         Sum of squared entries of each view.
+    row_counts : array of shape (n_views,)
+        Rows that have each view.
     change_gram : array of shape (n_columns, n_columns) or None
         ``D'D`` for the change D of the coefficients in this pass, where it was asked for.
     """
 
+    n_rows: int
     gram: Array
     column_sums: Array
-    data_value: Array
+    view_values: Array
     squared_norms: Array
+    row_counts: Array
     change_gram: Array | None = None
 
     def merge(self, other: Self) -> Self:

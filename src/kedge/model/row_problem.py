@@ -1,7 +1,7 @@
 """The quadratic problem that every row solves against one set of anchors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,45 +12,75 @@ from kedge.kernels import PreparedHessian
 Array = NDArray[np.float64]
 # A block of rows of one view: an ndarray or a CSR array. SciPy's sparse arrays carry no types.
 View: TypeAlias = Any
+# Which views a row has.
+Pattern: TypeAlias = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
 class RowProblem:
     """Minimise over the simplex  sum_v w_v (|x_v - A_v'z|^2 + mu sum_j z_j |x_v - a_vj|^2) + alpha |z|^2.
 
-    Multiplied out this is ``1/2 z'Hz + f_i'z`` plus a constant of the row, with
-    ``H = 2 alpha I + 2 sum_v w_v A_v A_v'`` and ``f_i = offset - 2 (1 + mu) sum_v w_v A_v x_vi``.
+    The sum is over the views that the row has. Multiplied out this is ``1/2 z'Hz + f_i'z`` plus a constant of the row,
+    with ``H = 2 alpha I + 2 sum_v w_v A_v A_v'`` and ``f_i = sum_v w_v (mu |a_vj|^2 - 2 (1 + mu) A_v x_vi)``.
 
     Attributes
     ----------
     factors : tuple of arrays of shape (n_columns, n_features of the view)
-        ``-2 (1 + mu) w_v A_v`` in the dtype of the rows.
-    offset : array of shape (n_columns,)
-        ``mu sum_v w_v |a_vj|^2``.
-    hessian : PreparedHessian
-        H, the same for all rows.
-    row_weights : tuple of floats
-        ``(1 + mu) w_v``: what the squared norm of a row adds to the objective, per view.
+        ``-2 (1 + mu) A_v`` in the dtype of the rows.
+    grams : tuple of arrays of shape (n_columns, n_columns)
+        ``A_v A_v'``.
+    weights : tuple of floats
+        ``w_v``.
+    ridge : float
+        alpha in absolute units.
+    locality : float
+        mu.
     """
 
     factors: tuple[NDArray[np.floating[Any]], ...]
-    offset: Array
-    hessian: PreparedHessian
-    row_weights: tuple[float, ...]
+    grams: tuple[Array, ...]
+    weights: tuple[float, ...]
+    ridge: float
+    locality: float
+    _hessians: dict[Pattern, PreparedHessian] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def n_columns(self) -> int:
         """Columns of the coefficients of this problem: anchors, or twice as many with mirrored ones."""
-        return self.hessian.n_anchors
+        return len(self.grams[0])
 
-    def linear_terms(self, views: Sequence[View]) -> NDArray[np.floating[Any]]:
-        """Return ``f_i`` for a block of rows, without the structure penalty."""
-        linear = np.asarray(views[0] @ self.factors[0].T)
-        for view, factor in zip(views[1:], self.factors[1:], strict=True):
-            linear += view @ factor.T
-        if self.offset.any():
-            linear += self.offset.astype(linear.dtype)
-        return linear
+    def with_weights(self, weights: Sequence[float]) -> "RowProblem":
+        """Return the problem with other weights of the views."""
+        return replace(self, weights=tuple(float(w) for w in weights), _hessians={})
+
+    def hessian(self, pattern: Pattern | None = None) -> PreparedHessian:
+        """Return H for rows that have these views, None meaning all; one per pattern is kept."""
+        has = pattern or (True,) * len(self.grams)
+        if has not in self._hessians:
+            total = self.ridge * np.eye(self.n_columns)
+            for weight, gram, included in zip(self.weights, self.grams, has, strict=True):
+                total += (weight if included else 0.0) * gram
+            # Two threads may both build it; they build the same.
+            self._hessians[has] = PreparedHessian(2.0 * total)
+        return self._hessians[has]
+
+    def view_terms(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> list[NDArray[Any]]:
+        """Return, per view, the linear terms of a block of rows at unit weight; zero for rows without the view."""
+        terms = []
+        for number, (view, factor) in enumerate(zip(views, self.factors, strict=True)):
+            term = np.asarray(view @ factor.T)
+            if self.locality > 0:
+                offset = (self.locality * self.grams[number].diagonal()).astype(term.dtype)
+                term += offset if observed is None else np.where(observed[:, [number]], offset, offset.dtype.type(0))
+            terms.append(term)
+        return terms
+
+    def weighted(self, terms: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return ``f_i``: the sum of the terms of the views, each times its weight."""
+        total = terms[0] if self.weights[0] == 1.0 else terms[0] * terms[0].dtype.type(self.weights[0])
+        for term, weight in zip(terms[1:], self.weights[1:], strict=True):
+            total = total + term * term.dtype.type(weight)
+        return total
 
 
 def mean_squared_norm(anchors: Sequence[NDArray[Any]], weights: Sequence[float]) -> float:
@@ -88,16 +118,9 @@ def build_row_problem(
         Mirror the anchors; the coefficients then have 2 n_anchors columns.
     """
     columns = [mirrored(a) if signed else a for a in anchors]
-    size = len(columns[0])
-    gram, offset = np.zeros((size, size)), np.zeros(size)
-    for weight, block in zip(weights, columns, strict=True):
-        wide = np.asarray(block, dtype=np.float64)
-        product = wide @ wide.T
-        gram += weight * product
-        offset += locality * weight * product.diagonal()
     factors = tuple(
-        np.ascontiguousarray((-2.0 * (1.0 + locality) * weight) * block).astype(block.dtype, copy=False)
-        for weight, block in zip(weights, columns, strict=True)
+        np.ascontiguousarray((-2.0 * (1.0 + locality)) * block).astype(block.dtype, copy=False) for block in columns
     )
-    hessian = PreparedHessian(2.0 * (gram + ridge * np.eye(size)))
-    return RowProblem(factors, offset, hessian, tuple((1.0 + locality) * w for w in weights))
+    wide = [np.asarray(block, dtype=np.float64) for block in columns]
+    grams = tuple(block @ block.T for block in wide)
+    return RowProblem(factors, grams, tuple(float(w) for w in weights), float(ridge), float(locality))

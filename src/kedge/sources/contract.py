@@ -1,12 +1,15 @@
 """What a source of rows offers."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kedge.model.row_problem import View
+
+# Consecutive rows, or the numbers of rows in any order.
+Rows: TypeAlias = slice | NDArray[np.intp]
 
 
 class RowSource(Protocol):
@@ -14,11 +17,12 @@ class RowSource(Protocol):
 
     n_rows: int
     dtype: np.dtype[Any]
+    view_names: tuple[str, ...]
 
-    def block(self, rows: slice) -> Sequence[View]:
-        """Return consecutive rows of every view."""
+    def read(self, rows: Rows) -> Sequence[View]:
+        """Return these rows of every view, scaled; rows that lack a view are zero there."""
         ...
 
-    def take(self, rows: NDArray[np.intp]) -> Sequence[View]:
-        """Return these rows of every view."""
+    def observed(self, rows: Rows) -> NDArray[np.bool_] | None:
+        """Return which views these rows have, shape (n_rows, n_views); None if no row of the source lacks any."""
         ...

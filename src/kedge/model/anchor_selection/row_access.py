@@ -1,6 +1,6 @@
 """Rows of a dense or CSR matrix: samples, blocks, dense copies of a few. Never the whole matrix made dense."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,3 +55,12 @@ def row_blocks(X: Any, most_rows: int) -> Iterator[slice]:
     width = X.nnz // max(X.shape[0], 1) + 1 if sparse.issparse(X) else X.shape[1]
     if X.shape[0]:
         yield from gen_batches(X.shape[0], max(1, min(most_rows, BLOCK_ENTRIES // max(width, 1))))
+
+
+def side_by_side(views: Sequence[Any]) -> Any:
+    """Return the views as one matrix: as it is if there is one, CSR if any of several is sparse."""
+    if len(views) == 1:
+        return views[0]
+    if any(sparse.issparse(view) for view in views):
+        return sparse.csr_array(sparse.hstack(views, format="csr"))
+    return np.hstack(views)

@@ -1,0 +1,371 @@
+"""MSGL: clustering of several views through one graph between rows and anchors."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kedge.estimators.anchor_graph import AnchorGraphClusterer, checked_anchor_array
+from kedge.estimators.fitting import FittedGraph
+from kedge.estimators.parameter_rules import MSGL_RULES, checked_fit, scale_per_view
+from kedge.estimators.view_forms import (
+    NamedViews,
+    in_order_of_fit,
+    resolve_columns,
+    single_matrix,
+    split_views,
+)
+from kedge.estimators.view_input import FLOATS, Views, check_views
+from kedge.model.view_scaling import ViewScaling
+from kedge.model.view_weighting import FixedWeighting, NormalisedWeighting, PublishedWeighting, ViewWeighting
+
+
+class MSGL(AnchorGraphClusterer):
+    """Cluster rows that are described by several views, through one graph that rebuilds all of them from anchors.
+
+    Every row has one set of weights on m anchors, and these rebuild all of its views, each from that view's part of the
+    anchors. How much a view counts is learnt: the better the anchors rebuild it, the more. Otherwise the model is that
+    of :class:`SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. For n
+    rows, d features in all and s weights per row, a pass takes O(n m d + n m s) time; there are a few passes.
+
+    X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a MuData
+    object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    views : list or dict or None, default=None
+        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict also
+        names them. None means that such an X is one view.
+    n_anchors : int or "auto", default="auto"
+        Number of anchors; "auto" takes five per cluster, and never more than there are rows.
+    anchors : {"kmeans", "random", "ffs", "hierarchical"} or list of arrays, default="kmeans"
+        How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
+        n_features of the view) per view, in the units of X.
+    anchor_alignment : {"joint", "aligned", "per_view"}, default="joint"
+        "joint": chosen once from all views side by side, so that anchor j is one prototype in every view; where rows
+        lack views, k-means over the views that are there. "aligned": chosen per view, then matched by an assignment on
+        the rows that views share. "per_view": chosen per view and not matched, as published; one set of weights can
+        then not suit two views at once.
+    alpha : float, default=0.03
+        Ridge on the weights. Larger values spread a row over more anchors.
+    beta : float, default=0.0
+        Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
+    gamma : float, default=-1.0
+        Negative. How sharply views are weighted: weights are proportional to e^(-1 / (1 - gamma)) for reconstruction
+        errors e, so near zero the worse view hardly counts, and far from zero all count alike.
+    locality : float, default=0.0
+        Weight of the distance to each anchor: rows are rebuilt from near anchors.
+    scale : {"none", "zscore", "minmax", "l2", "auto"}, or a list or dict of them, default="auto"
+        How each view is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length;
+        "auto" takes "l2" for sparse views and for counts that are mostly zero, else "zscore". All but "none" also
+        divide the view by its mean row length, so that no view counts more for its units. Learnt in ``fit`` from the
+        rows that have the view, applied in ``predict``.
+    penalty_scale : {"relative", "absolute"}, default="relative"
+        Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
+    penalty : {"centroid", "degree"}, default="centroid"
+        "centroid" never lets the objective rise; "degree" is the published form.
+    structure : {"soft", "exact"}, default="soft"
+        "exact": ``graph_`` has exactly ``n_clusters`` connected components and ``labels_`` are those components.
+    signed : bool, default=False
+        Mirror the anchors, so that x and -x are in one subspace. For linear subspaces through the origin.
+    n_neighbors : int, default=1
+        Nearest anchors that vote in ``predict``.
+    predict_with : {"anchors", "graph"}, default="anchors"
+        ``predict`` by the nearest labelled anchors, or by solving the row problem and embedding the row.
+    recipe : {"kedge", "published"}, default="kedge"
+        "published" follows the authors' release in what the other parameters leave open; see :meth:`as_published`.
+    first_penalty : array of shape (n_samples, n_anchors) or None, default=None
+        Penalty matrix W of the first iteration; None means zero, which is the ridge solution.
+    max_iter : int, default=100
+        Most passes over the rows.
+    tol : float, default=1e-4
+        The fit ends when the objective falls by less than this share in a pass.
+    n_init : int or "auto", default="auto"
+        Sets of anchors, of ``n_anchors`` up to twice as many, whose graphs are joined: less luck, more time. "auto"
+        takes one set if ``n_anchors`` is given, else ten up to 5,000 rows, then as many as keep the rows of all sets
+        below 50,000, at least one.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the anchors and of the final k-means.
+    n_jobs : int or None, default=None
+        Blocks of rows solved at a time; None or -1 means every processor. Does not change the result.
+    verbose : int, default=0
+        1 shows progress on a terminal (needs rich).
+    callback : callable or None, default=None
+        Called after every iteration with a report (iteration, objective, n_components, seconds); if it returns True the
+        fit ends there and keeps the result so far.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row, consecutive from 0.
+    graph_ : CSR array of shape (n_samples, n_anchors)
+        Weights of the rows on the anchors; nonnegative, rows sum to one.
+    anchors_ : list of ndarrays of shape (n_anchors, n_features of the view)
+        The anchors in every view, scaled as the view is.
+    anchor_labels_ : ndarray of shape (n_anchors,)
+        Cluster of each anchor.
+    embedding_, anchor_embedding_ : ndarrays of shape (n_samples, n_clusters) and (n_anchors, n_clusters)
+        Left and right singular vectors of the scaled graph, times sqrt(1/2).
+    view_weights_ : ndarray of shape (n_views,)
+        Weight of each view, in the order of the views; they sum to one (not in :meth:`as_published`).
+    view_weights_history_ : ndarray of shape (n_iter_, n_views)
+        The weights at the end of each iteration.
+    view_names_ : list of str
+        Names of the views: keys of a dict, modalities, or "view 0", "view 1" and so on.
+    objective_ : ndarray of shape (n_iter_,)
+        The full objective at the end of each iteration.
+    n_iter_ : int
+        Passes over the rows.
+    n_components_ : int
+        Connected components of ``graph_`` that hold a row.
+    singular_values_, cluster_centers_, ridge_factors_, embedding_anchors_, anchor_set_sizes_
+        As in :class:`SGL`; anchors are lists with one array per view.
+    n_features_in_ : int
+        Number of features of all views.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X was one matrix with names.
+
+    See Also
+    --------
+    SGL : The same for one view.
+
+    References
+    ----------
+    Kang, Lin, Zhu and Xu, "Structured Graph Learning for Scalable Subspace Clustering: From Single-view to
+    Multi-view", IEEE Transactions on Cybernetics.
+
+    Examples
+    --------
+    >>> from kedge import MSGL
+    >>> from kedge.datasets import make_multiview
+    >>> views, y = make_multiview(300, random_state=0)
+    >>> model = MSGL(n_clusters=len(set(y)), random_state=0).fit(views)
+    >>> len(model.view_weights_) == len(views)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MSGL_RULES
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        views: Any = None,
+        n_anchors: int | str = "auto",
+        anchors: Any = "kmeans",
+        anchor_alignment: str = "joint",
+        alpha: float = 0.03,
+        beta: float = 0.0,
+        gamma: float = -1.0,
+        locality: float = 0.0,
+        scale: Any = "auto",
+        penalty_scale: str = "relative",
+        penalty: str = "centroid",
+        structure: str = "soft",
+        signed: bool = False,
+        n_neighbors: int = 1,
+        predict_with: str = "anchors",
+        recipe: str = "kedge",
+        first_penalty: Any = None,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        n_init: int | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.views = views
+        self.n_anchors = n_anchors
+        self.anchors = anchors
+        self.anchor_alignment = anchor_alignment
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.locality = locality
+        self.scale = scale
+        self.penalty_scale = penalty_scale
+        self.penalty = penalty
+        self.structure = structure
+        self.signed = signed
+        self.n_neighbors = n_neighbors
+        self.predict_with = predict_with
+        self.recipe = recipe
+        self.first_penalty = first_penalty
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @classmethod
+    def as_published(
+        cls, n_clusters: int, n_anchors: int, alpha: float, beta: float, gamma: float = -1.0, **parameters: Any
+    ) -> Self:
+        """Return an estimator that follows the authors' release step for step.
+
+        As :meth:`SGL.as_published`, with k-means in every view on its own, weights of the views that are not
+        normalised, at most 30 iterations, and the change measured in the Frobenius norm. The release's first penalty
+        is rounding noise of its uniform start; here it is zero unless ``first_penalty`` is given. Anchors are labelled
+        by the graph.
+
+        Parameters
+        ----------
+        n_clusters, n_anchors, alpha, beta, gamma
+            As in the paper.
+        **parameters
+            Any other parameter of the class, which overrides what is set here.
+
+        Returns
+        -------
+        MSGL
+            An unfitted estimator.
+        """
+        published: dict[str, Any] = {
+            "penalty_scale": "absolute",
+            "penalty": "degree",
+            "recipe": "published",
+            "scale": "none",
+            "anchor_alignment": "per_view",
+            "n_init": 1,
+            "max_iter": 30,
+            "tol": 1e-3,
+        }
+        return cls(
+            n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta, gamma=gamma, **(published | parameters)
+        )
+
+    @checked_fit
+    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Cluster the rows of all views together.
+
+        Parameters
+        ----------
+        X : list or dict of matrices of shape (n_samples, n_features of the view), MuData object, or one matrix
+            The views; sparse ones are never made dense.
+        y : None
+            Ignored.
+        observed : array-like of bool of shape (n_samples, n_views) or None, default=None
+            Which views each row has, in addition to rows of NaN, which are views that a row lacks.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        views = self._read(X, observed, reset=True)
+        self._fit_views(views)
+        self.view_names_ = list(views.names)
+        return self
+
+    def predict(self, X: Any, observed: Any = None) -> NDArray[np.int64]:
+        """Give new rows the clusters of the fit; they may lack views.
+
+        With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, by the weighted sum of
+        squared distances over the views that a row has; with "graph" the row problem is solved, the row embedded, and
+        the cluster that of the nearest centre.
+
+        Parameters
+        ----------
+        X : as in fit
+            New rows with the same views; None in a list, or a name left out of a dict, is a view that all rows lack.
+        observed : as in fit
+            Which views each row has.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each row.
+        """
+        return self._predict_views(self._read(X, observed, reset=False))
+
+    def transform(self, X: Any, observed: Any = None) -> NDArray[Any]:
+        """Embed new rows: solve their row problems and map the weights to the embedding of the fit.
+
+        Parameters
+        ----------
+        X : as in predict
+            New rows.
+        observed : as in fit
+            Which views each row has.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_samples, n_clusters)
+            In the space of ``embedding_``.
+        """
+        return self._transform_views(self._read(X, observed, reset=False))
+
+    def _read(self, X: Any, observed: Any, reset: bool) -> Views:
+        """Bring any form of views to checked arrays; ``reset`` in fit, else they must be the views of the fit."""
+        if not reset:
+            check_is_fitted(self)
+        separate = split_views(X)
+        if separate is None:
+            return self._read_columns(single_matrix(X), observed, reset)
+        if not reset:
+            return check_views(in_order_of_fit(separate, self.view_names_), observed, self.view_widths_)
+        views = check_views(separate, observed)
+        for name in ("feature_names_in_", "view_columns_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.n_features_in_ = sum(views.widths)
+        self.view_widths_ = views.widths
+        return views
+
+    def _read_columns(self, X: Any, observed: Any, reset: bool) -> Views:
+        """Cut one matrix into its views."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=reset)
+        if reset:
+            feature_names = getattr(self, "feature_names_in_", None)
+            names, columns = resolve_columns(self.views, X.shape[1], feature_names)
+            self.view_columns_ = [[c.start, c.stop, c.step] if isinstance(c, slice) else c for c in columns]
+        elif not hasattr(self, "view_columns_"):
+            raise ValueError("X is one matrix, but fit saw separate views; pass a list or a dict of them")
+        else:
+            names = self.view_names_
+        parts = [slice(*c) if isinstance(c, list) else c for c in self.view_columns_]
+        given = NamedViews(names, [X[:, part] for part in parts])
+        views = check_views(given, observed, None if reset else self.view_widths_)
+        if reset:
+            self.view_widths_ = views.widths
+        return views
+
+    def _weighting(self, n_views: int) -> ViewWeighting:
+        if self.recipe == "published":
+            return PublishedWeighting(float(self.gamma))
+        return FixedWeighting() if n_views == 1 else NormalisedWeighting(float(self.gamma))
+
+    def _published_norm(self) -> str:
+        return "frobenius"
+
+    def _alignment(self) -> str:
+        return self.anchor_alignment
+
+    def _given_anchors(self, views: Views) -> list[Any]:
+        if not isinstance(self.anchors, list | tuple):
+            raise ValueError(f"anchors must be a list with one array per view ({len(views.names)}), or a method")
+        return [checked_anchor_array(one, f"anchors[{number}]") for number, one in enumerate(self.anchors)]
+
+    def _scales(self, views: Views) -> list[str]:
+        return scale_per_view(self.scale, views.names)
+
+    def _per_view(self, parts: list[Any]) -> Any:
+        return list(parts)
+
+    def _from_per_view(self, attribute: Any) -> list[Any]:
+        return list(attribute)
+
+    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
+        super()._keep(fitted, scalings)
+        history = fitted.view_weights
+        if self.recipe != "published":
+            history = history / history.sum(axis=1, keepdims=True)
+        self.view_weights_history_ = history
+        self.view_weights_ = history[-1].copy()

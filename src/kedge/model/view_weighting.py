@@ -1,0 +1,141 @@
+"""How much each view counts: weights in closed form from how well the anchors rebuild the views."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Share of a view's energy that is added to its error, so that a view rebuilt without error gets a large weight, not an
+# infinite one.
+_SMOOTHING = 1e-6
+# The same in the published algorithm, where a floor and not an addition keeps the published digits.
+_PUBLISHED_FLOOR = 1e-12
+
+
+@dataclass(frozen=True)
+class ViewErrors:
+    """What a pass says about the views; sums over the rows that have the view.
+
+    Attributes
+    ----------
+    values : array of shape (n_views,)
+        The data term of each view at unit weight.
+    squared_norms : array of shape (n_views,)
+        Sum of squared entries.
+    row_counts : array of shape (n_views,)
+        Rows that have the view.
+    """
+
+    values: Array
+    squared_norms: Array
+    row_counts: Array
+
+
+class ViewWeighting(Protocol):
+    """Weights of the views, and the part of the objective that they decide."""
+
+    def first(self, row_counts: Array, n_rows: int) -> Array:
+        """Return the weights of the first pass."""
+        ...
+
+    def weights(self, errors: ViewErrors, n_rows: int) -> Array:
+        """Return the best weights for these errors."""
+        ...
+
+    def value(self, errors: ViewErrors, n_rows: int) -> float:
+        """Return the data term of the objective at the best weights."""
+        ...
+
+
+@dataclass(frozen=True)
+class FixedWeighting:
+    """One view of weight one, as in the single-view model."""
+
+    def first(self, row_counts: Array, n_rows: int) -> Array:
+        """Return one."""
+        return np.ones(len(row_counts))
+
+    def weights(self, errors: ViewErrors, n_rows: int) -> Array:
+        """Return one."""
+        return np.ones(len(errors.values))
+
+    def value(self, errors: ViewErrors, n_rows: int) -> float:
+        """Return the data term itself."""
+        return float(errors.values.sum())
+
+
+@dataclass(frozen=True)
+class NormalisedWeighting:
+    """Minimise ``sum_v w_v e_v`` over weights whose power mean of exponent gamma is fixed; e_v sums errors over rows.
+
+    The published model adds ``sum_v w_v^gamma`` to the objective instead of constraining it. The proportions of the
+    weights are the same, ``w_v ~ e_v^(-1 / (1 - gamma))``, but under the constraint the least value is a power mean of
+    the errors, n M_s(e_v / n_v) with s = -gamma / (1 - gamma): it has the units of the errors, so alpha and beta keep
+    their meaning whatever gamma, the number of rows and the scale of the data. Since the power mean is concave in the
+    errors, alternating between weights and coefficients never lets the objective rise. Equal errors get weights
+    n / sum_v n_v, which is one over the number of views if no row lacks a view. A view without any energy says nothing
+    and gets weight zero.
+    """
+
+    gamma: float
+
+    def first(self, row_counts: Array, n_rows: int) -> Array:
+        """Return equal weights that sum to one over the views of an average row."""
+        return np.full(len(row_counts), n_rows / row_counts.sum())
+
+    def weights(self, errors: ViewErrors, n_rows: int) -> Array:
+        """Return the derivative of the power mean by the summed errors."""
+        per_row, shares, speaks = _errors_per_row(errors)
+        if not speaks.any():
+            return self.first(errors.row_counts, n_rows)
+        mean = self._power_mean(per_row, shares)
+        weights = np.zeros(len(speaks))
+        observations = errors.row_counts[speaks].sum()
+        weights[speaks] = n_rows / observations * (mean / per_row) ** (1.0 / (1.0 - self.gamma))
+        return weights
+
+    def value(self, errors: ViewErrors, n_rows: int) -> float:
+        """Return the power mean of the errors per row, times the number of rows."""
+        per_row, shares, speaks = _errors_per_row(errors)
+        return n_rows * self._power_mean(per_row, shares) if speaks.any() else 0.0
+
+    def _power_mean(self, per_row: Array, shares: Array) -> float:
+        exponent = -self.gamma / (1.0 - self.gamma)
+        # Relative to the largest error, so that no power over- or underflows.
+        largest = float(per_row.max())
+        return largest * float(shares @ (per_row / largest) ** exponent) ** (1.0 / exponent)
+
+
+@dataclass(frozen=True)
+class PublishedWeighting:
+    """Minimise ``sum_v (w_v e_v + w_v^gamma)``, as in the paper; the weights are not normalised."""
+
+    gamma: float
+
+    def first(self, row_counts: Array, n_rows: int) -> Array:
+        """Return one over the number of views."""
+        return np.full(len(row_counts), 1.0 / len(row_counts))
+
+    def weights(self, errors: ViewErrors, n_rows: int) -> Array:
+        """Return ``(-e_v / gamma)^(1 / (gamma - 1))``; a view without any energy says nothing and gets zero."""
+        speaks = errors.squared_norms > 0
+        floored = np.maximum(errors.values, _PUBLISHED_FLOOR * errors.squared_norms)
+        weights = np.zeros(len(speaks))
+        weights[speaks] = (-floored[speaks] / self.gamma) ** (1.0 / (self.gamma - 1.0))
+        return weights
+
+    def value(self, errors: ViewErrors, n_rows: int) -> float:
+        """Return the weighted errors and the penalty on the weights."""
+        weights = self.weights(errors, n_rows)
+        return float(weights @ errors.values + np.sum(weights[weights > 0] ** self.gamma))
+
+
+def _errors_per_row(errors: ViewErrors) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return smoothed errors per row and shares of the observations, of the views with energy, and which those are."""
+    speaks = errors.squared_norms > 0
+    counts = errors.row_counts[speaks]
+    smoothed = np.maximum(errors.values[speaks], 0.0) + _SMOOTHING * errors.squared_norms[speaks]
+    return smoothed / counts, counts / counts.sum(), speaks
