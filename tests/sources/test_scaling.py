@@ -24,7 +24,8 @@ def unit_energy(rows):
         ("zscore", unit_energy(StandardScaler().fit_transform(X))),
         ("minmax", unit_energy(MinMaxScaler().fit_transform(X))),
         ("l2", unit_energy(normalize(X))),
-        ("auto", unit_energy(StandardScaler().fit_transform(X))),
+        ("zscore_l2", unit_energy(normalize(StandardScaler().fit_transform(X)))),
+        ("auto", unit_energy(normalize(StandardScaler().fit_transform(X)))),
     ],
 )
 def test_scaled_rows(kind, expected, monkeypatch):
@@ -40,7 +41,7 @@ def test_auto_takes_unit_rows_for_counts_and_sparse_rows():
     counts = rng.poisson(0.1, size=(100, 20)).astype(float)
     assert learn_array_scaling("auto", counts).kind == "l2"
     assert learn_array_scaling("auto", sparse.csr_array(X)).kind == "l2"
-    assert learn_array_scaling("auto", X - 5).kind == "zscore"
+    assert learn_array_scaling("auto", X - 5).kind == "zscore_l2"
 
 
 def test_sparse_rows_stay_sparse_and_zero_rows_zero():

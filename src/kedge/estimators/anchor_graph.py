@@ -79,8 +79,12 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 
     # What the estimators say about themselves.
 
-    def _weighting(self, n_views: int) -> ViewWeighting:
+    def _weighting(self, prior: NDArray[np.float64]) -> ViewWeighting:
         raise NotImplementedError
+
+    def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
+        """Return how much each view counts beforehand; None if that is to be learnt."""
+        return np.ones(len(views.names))
 
     def _published_norm(self) -> str:
         raise NotImplementedError
@@ -134,7 +138,8 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             penalty=self.penalty,
             locality=float(self.locality),
             exact=self.structure == "exact",
-            weighting=self._weighting(len(views.names)),
+            weighting=self._weighting,
+            view_prior=self._given_prior(views),
             max_iter=self.max_iter,
             tol=float(self.tol),
             n_threads=threads_for(self.n_jobs),

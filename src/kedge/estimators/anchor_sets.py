@@ -19,6 +19,8 @@ from kedge.sources.contract import RowSource
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
 # The largest of several sets, in units of ``n_anchors``. Sets of fewer anchors than asked for were found to do harm.
 LARGEST_SET = 2.0
+# Views without a say are not left out of the distances between rows, or their anchors would be undefined.
+_LEAST_PRIOR = 1e-6
 # Starts of the anchors' k-means in the authors' release.
 _PUBLISHED_STARTS = 10
 
@@ -60,8 +62,10 @@ def spread_sizes(n_anchors: int, n_sets: int, n_clusters: int, n_rows: int) -> t
     return tuple(int(np.clip(round(size), n_clusters, n_rows)) for size in sizes)
 
 
-def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: RandomState) -> AnchorSets:
-    """Find the anchors, from a bounded sample of the rows."""
+def choose_anchor_sets(
+    source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], random_state: RandomState
+) -> AnchorSets:
+    """Find the anchors, from a bounded sample of the rows; views count as their prior says."""
     if plan.given is not None:
         return AnchorSets([np.ascontiguousarray(a, dtype=source.dtype) for a in plan.given], [len(plan.given[0])])
     if plan.as_published:
@@ -72,7 +76,7 @@ def choose_anchor_sets(source: RowSource, plan: AnchorPlan, random_state: Random
         # One seed per set, drawn in order: sets may then be found side by side.
         seeds = [RandomState(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=len(plan.sizes))]
         with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds)))) as pool:
-            sets = list(pool.map(lambda size, seed: _choose_set(source, plan, size, seed), plan.sizes, seeds))
+            sets = list(pool.map(lambda size, seed: _choose_set(source, plan, prior, size, seed), plan.sizes, seeds))
     largest = max(len(one[0]) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:
         warnings.warn(
@@ -97,10 +101,17 @@ def _published_set(source: RowSource, n_anchors: int, random_state: RandomState)
     return AnchorSets(anchors, [n_anchors])
 
 
-def _choose_set(source: RowSource, plan: AnchorPlan, size: int, random_state: RandomState) -> list[NDArray[Any]]:
+def _choose_set(
+    source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, random_state: RandomState
+) -> list[NDArray[Any]]:
     n_sampled = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
     rows: Any = slice(0, source.n_rows)
     if source.n_rows > n_sampled:
         rows = np.sort(random_state.choice(source.n_rows, n_sampled, replace=False))
     views, observed = source.read(rows), source.observed(rows)
-    return choose_view_anchors(views, observed, size, plan.method, plan.alignment, random_state, signed=plan.signed)
+    # Distances over all views weigh a view by its prior; anchors are returned in the units of the rows.
+    roots = np.sqrt(np.maximum(prior, _LEAST_PRIOR * prior.max()))
+    if (roots != 1.0).any():
+        views = [view * view.dtype.type(root) for view, root in zip(views, roots, strict=True)]
+    found = choose_view_anchors(views, observed, size, plan.method, plan.alignment, random_state, signed=plan.signed)
+    return [anchors / anchors.dtype.type(root) for anchors, root in zip(found, roots, strict=True)]

@@ -31,6 +31,7 @@ from kedge.model.label_rows import count_directions, label_anchors
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
 from kedge.model.structure_penalty import EmbeddingPenalty, GivenPenalty
+from kedge.model.view_agreement import MOST_COMPARED, agreement_prior
 from kedge.model.view_weighting import ViewWeighting
 from kedge.sources.contract import RowSource
 
@@ -49,7 +50,8 @@ class FitPlan:
     penalty: str
     locality: float
     exact: bool
-    weighting: ViewWeighting
+    weighting: Callable[[Array], ViewWeighting]
+    view_prior: Array | None
     max_iter: int
     tol: float
     n_threads: int
@@ -81,6 +83,7 @@ class FittedGraph:
     ridge: float
     problem_weights: tuple[float, ...]
     view_weights: Array
+    view_prior: Array
     penalty: EmbeddingPenalty | None
     objective: list[float]
     n_components: int
@@ -115,8 +118,10 @@ def _fit_rows(
     callback: Callable[[IterationReport], bool | None],
 ) -> FittedGraph:
     progress.begin("anchors")
-    sets = choose_anchor_sets(source, plan.anchors, random_state)
-    weights = plan.weighting.first(_row_counts(source, len(sets.views)), source.n_rows).tolist()
+    prior = _view_prior(source, plan, random_state)
+    weighting = plan.weighting(prior)
+    sets = choose_anchor_sets(source, plan.anchors, prior, random_state)
+    weights = weighting.first(_row_counts(source, len(sets.views)), source.n_rows).tolist()
     unit = 1.0
     if plan.relative_penalties:
         unit = float(np.mean([mean_squared_norm(one, weights) for one in sets.each()]))
@@ -127,16 +132,26 @@ def _fit_rows(
     layout = column_layout(sets.sizes, plan.anchors.signed)
     state = build_state(sets, weights, ridge, plan.locality, plan.anchors.signed)
     first = None if plan.first_penalty is None else GivenPenalty(beta, plan.first_penalty)
-    rules = LoopRules(plan.max_iter, plan.tol, plan.weighting, plan.published_norm, first, callback)
+    rules = LoopRules(plan.max_iter, plan.tol, weighting, plan.published_norm, first, callback)
     progress.begin("iteration 1", source.n_rows)
     engine = InMemoryEngine(source, state.n_columns, plan.n_threads, progress.rows_done)
     try:
         result = iterate(engine, state, layout, structure, rules)
         _report_loop(result, plan)
         progress.begin("labels")
-        return _label(source, engine, plan, sets, layout, result, ridge, random_state)
+        return _label(source, engine, plan, sets, prior, layout, result, ridge, random_state)
     finally:
         engine.close()
+
+
+def _view_prior(source: RowSource, plan: FitPlan, random_state: RandomState) -> Array:
+    """Return the prior of the views: given, or from how much they agree on a sample of rows."""
+    if plan.view_prior is not None:
+        return plan.view_prior
+    rows: Any = slice(0, source.n_rows)
+    if source.n_rows > MOST_COMPARED:
+        rows = np.sort(random_state.choice(source.n_rows, MOST_COMPARED, replace=False))
+    return agreement_prior(source.read(rows), source.observed(rows))
 
 
 def _row_counts(source: RowSource, n_views: int) -> Array:
@@ -162,6 +177,7 @@ def _label(
     engine: Engine,
     plan: FitPlan,
     sets: AnchorSets,
+    prior: Array,
     layout: ColumnLayout,
     result: LoopResult,
     ridge: float,
@@ -207,6 +223,7 @@ def _label(
         ridge=ridge,
         problem_weights=weights,
         view_weights=np.array(result.view_weights),
+        view_prior=prior,
         penalty=result.penalty,
         objective=result.objective,
         **found,

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kedge.estimators.anchor_graph import AnchorGraphClusterer, checked_anchor_array
 from kedge.estimators.fitting import FittedGraph
-from kedge.estimators.parameter_rules import MSGL_RULES, checked_fit, scale_per_view
+from kedge.estimators.parameter_rules import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
 from kedge.estimators.view_forms import (
     NamedViews,
     in_order_of_fit,
@@ -49,20 +49,25 @@ class MSGL(AnchorGraphClusterer):
         lack views, k-means over the views that are there. "aligned": chosen per view, then matched by an assignment on
         the rows that views share. "per_view": chosen per view and not matched, as published; one set of weights can
         then not suit two views at once.
-    alpha : float, default=0.03
+    alpha : float, default=0.01
         Ridge on the weights. Larger values spread a row over more anchors.
     beta : float, default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
-    gamma : float, default=-1.0
+    gamma : float, default=-5.0
         Negative. How sharply views are weighted: weights are proportional to e^(-1 / (1 - gamma)) for reconstruction
         errors e, so near zero the worse view hardly counts, and far from zero all count alike.
+    view_prior : {"agreement", "equal"}, list or dict of floats, default="agreement"
+        How much each view counts before its errors are known; the weight that the errors give is multiplied by it.
+        "agreement" takes the mean dependence of the view on the others (Hilbert-Schmidt criterion on a sample of rows):
+        reconstruction errors cannot tell a view with clusters from a few columns of noise, but noise has nothing to do
+        with the other views. With one or two views that is the same for all.
     locality : float, default=0.0
         Weight of the distance to each anchor: rows are rebuilt from near anchors.
-    scale : {"none", "zscore", "minmax", "l2", "auto"}, or a list or dict of them, default="auto"
-        How each view is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length;
-        "auto" takes "l2" for sparse views and for counts that are mostly zero, else "zscore". All but "none" also
-        divide the view by its mean row length, so that no view counts more for its units. Learnt in ``fit`` from the
-        rows that have the view, applied in ``predict``.
+    scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, or a list or dict of them, default="auto"
+        How each view is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length,
+        columns then rows; "auto" takes "l2" for sparse views and for counts that are mostly zero, else "zscore_l2".
+        All but "none" also divide the view by its mean row length, so that no view counts more for its units. Learnt
+        in ``fit`` from the rows that have the view, applied in ``predict``.
     penalty_scale : {"relative", "absolute"}, default="relative"
         Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
     penalty : {"centroid", "degree"}, default="centroid"
@@ -111,6 +116,8 @@ class MSGL(AnchorGraphClusterer):
         Left and right singular vectors of the scaled graph, times sqrt(1/2).
     view_weights_ : ndarray of shape (n_views,)
         Weight of each view, in the order of the views; they sum to one (not in :meth:`as_published`).
+    view_prior_ : ndarray of shape (n_views,)
+        How much each view counted beforehand, with mean one.
     view_weights_history_ : ndarray of shape (n_iter_, n_views)
         The weights at the end of each iteration.
     view_names_ : list of str
@@ -157,9 +164,10 @@ class MSGL(AnchorGraphClusterer):
         n_anchors: int | str = "auto",
         anchors: Any = "kmeans",
         anchor_alignment: str = "joint",
-        alpha: float = 0.03,
+        alpha: float = 0.01,
         beta: float = 0.0,
-        gamma: float = -1.0,
+        gamma: float = -5.0,
+        view_prior: Any = "agreement",
         locality: float = 0.0,
         scale: Any = "auto",
         penalty_scale: str = "relative",
@@ -186,6 +194,7 @@ class MSGL(AnchorGraphClusterer):
         self.alpha = alpha
         self.beta = beta
         self.gamma = gamma
+        self.view_prior = view_prior
         self.locality = locality
         self.scale = scale
         self.penalty_scale = penalty_scale
@@ -337,10 +346,15 @@ class MSGL(AnchorGraphClusterer):
             self.view_widths_ = views.widths
         return views
 
-    def _weighting(self, n_views: int) -> ViewWeighting:
+    def _weighting(self, prior: NDArray[np.float64]) -> ViewWeighting:
         if self.recipe == "published":
             return PublishedWeighting(float(self.gamma))
-        return FixedWeighting() if n_views == 1 else NormalisedWeighting(float(self.gamma))
+        return FixedWeighting() if len(prior) == 1 else NormalisedWeighting(float(self.gamma), prior)
+
+    def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
+        if self.recipe == "published":
+            return np.ones(len(views.names))
+        return prior_per_view(self.view_prior, views.names)
 
     def _published_norm(self) -> str:
         return "frobenius"
@@ -367,5 +381,6 @@ class MSGL(AnchorGraphClusterer):
         history = fitted.view_weights
         if self.recipe != "published":
             history = history / history.sum(axis=1, keepdims=True)
+        self.view_prior_ = fitted.view_prior
         self.view_weights_history_ = history
         self.view_weights_ = history[-1].copy()

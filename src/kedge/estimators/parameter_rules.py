@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
@@ -43,6 +45,7 @@ MSGL_RULES: dict[str, list[Any]] = SGL_RULES | {
     "views": ["array-like", dict, None],
     "anchor_alignment": [StrOptions(set(ALIGNMENTS))],
     "gamma": [Interval(Real, None, 0, closed="neither")],
+    "view_prior": [StrOptions({"agreement", "equal"}), "array-like", dict],
     "scale": [StrOptions(set(SCALES)), list, tuple, dict],
 }
 
@@ -67,6 +70,23 @@ def scale_per_view(scale: Any, names: Sequence[str]) -> list[str]:
         if kind not in SCALES:
             raise ValueError(f"scale={kind!r} of {name!r} should be one of {', '.join(map(repr, SCALES))}")
     return kinds
+
+
+def prior_per_view(prior: Any, names: Sequence[str]) -> NDArray[np.float64] | None:
+    """Spread ``view_prior`` over the views, with mean one; None if it is to be learnt."""
+    if isinstance(prior, str):
+        return np.ones(len(names)) if prior == "equal" else None
+    if isinstance(prior, Mapping):
+        unknown = [name for name in prior if name not in names]
+        if unknown:
+            raise ValueError(f"view_prior names {unknown[0]!r}, but the views are {', '.join(map(repr, names))}")
+        prior = [prior.get(name, 1.0) for name in names]
+    values = np.asarray(prior, dtype=np.float64)
+    if values.shape != (len(names),):
+        raise ValueError(f"view_prior must have one number for each of the {len(names)} views, got shape {values.shape}")
+    if not (np.isfinite(values).all() and values.min() >= 0 and values.max() > 0):
+        raise ValueError("view_prior must be finite and not negative, with at least one view above zero")
+    return np.asarray(values / values.mean())
 
 
 def threads_for(n_jobs: int | None) -> int:

@@ -29,16 +29,17 @@ class SGL(AnchorGraphClusterer):
         Number of anchors; "auto" takes five per cluster, and never more than there are rows.
     anchors : {"kmeans", "random", "ffs", "hierarchical"} or array of shape (n_anchors, n_features), default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, in the units of X.
-    alpha : float, default=0.03
+    alpha : float, default=0.01
         Ridge on the weights. Larger values spread a row over more anchors.
     beta : float, default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
     locality : float, default=0.0
         Weight of the distance to each anchor: rows are rebuilt from near anchors. Zero is the published model; values
         up to one help on dense data with many rows per anchor.
-    scale : {"none", "zscore", "minmax", "l2", "auto"}, default="none"
-        How X is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length; "auto"
-        takes "l2" for sparse X and for counts, else "zscore". Learnt in ``fit``, applied in ``predict``.
+    scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, default="none"
+        How X is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length, columns
+        then rows; "auto" takes "l2" for sparse X and for counts that are mostly zero, else "zscore_l2". Learnt in
+        ``fit``, applied in ``predict``.
     penalty_scale : {"relative", "absolute"}, default="relative"
         Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
     penalty : {"centroid", "degree"}, default="centroid"
@@ -136,7 +137,7 @@ class SGL(AnchorGraphClusterer):
         *,
         n_anchors: int | str = "auto",
         anchors: Any = "kmeans",
-        alpha: float = 0.03,
+        alpha: float = 0.01,
         beta: float = 0.0,
         locality: float = 0.0,
         scale: str = "none",
@@ -267,7 +268,7 @@ class SGL(AnchorGraphClusterer):
         check_is_fitted(self)
         return Views([validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)], ("X",))
 
-    def _weighting(self, n_views: int) -> ViewWeighting:
+    def _weighting(self, prior: NDArray[np.float64]) -> ViewWeighting:
         return FixedWeighting()
 
     def _published_norm(self) -> str:

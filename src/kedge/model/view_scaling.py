@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 from kedge.model.block_step import squared_norm
 from kedge.model.row_problem import View
 
-SCALES = ("none", "zscore", "minmax", "l2", "auto")
+SCALES = ("none", "zscore", "minmax", "l2", "zscore_l2", "auto")
 # A nonnegative view with more zeros than this is counts or text: centring it would destroy what zero means.
 _MOSTLY_ZERO = 0.7
 
@@ -24,7 +24,7 @@ class ViewScaling:
     Attributes
     ----------
     kind : str
-        "none", "zscore", "minmax" or "l2".
+        "none", "zscore", "minmax", "l2" or "zscore_l2", which is the first, then unit rows.
     shift, factor : arrays of shape (n_features,) or None
         ``(x - shift) * factor`` by column; constant columns become zero.
     size : float
@@ -44,10 +44,12 @@ class ViewScaling:
             return normalize(rows) / rows.dtype.type(self.size)
         assert self.shift is not None
         assert self.factor is not None
-        factor = (self.factor / self.size).astype(rows.dtype)
+        unit_rows = self.kind == "zscore_l2"
+        factor = (self.factor if unit_rows else self.factor / self.size).astype(rows.dtype)
         if sparse.issparse(rows):
             return sparse.csr_array(rows.multiply(factor[None, :]))
-        return np.asarray((rows - self.shift.astype(rows.dtype)) * factor)
+        moved = np.asarray((rows - self.shift.astype(rows.dtype)) * factor)
+        return normalize(moved, copy=False) / rows.dtype.type(self.size) if unit_rows else moved
 
 
 def learn_scaling(kind: str, blocks: Callable[[], Iterable[View]], name: str = "X") -> ViewScaling:
@@ -70,10 +72,10 @@ def _automatic_kind(blocks: Iterable[View]) -> str:
         if sparse.issparse(block):
             return "l2"
         if block.min(initial=0.0) < 0:
-            return "zscore"
+            return "zscore_l2"
         zeros += block.size - int(np.count_nonzero(block))
         entries += block.size
-    return "l2" if zeros > _MOSTLY_ZERO * entries else "zscore"
+    return "l2" if zeros > _MOSTLY_ZERO * entries else "zscore_l2"
 
 
 def _learn_columns(kind: str, blocks: Iterable[View], name: str) -> ViewScaling:
@@ -84,9 +86,9 @@ def _learn_columns(kind: str, blocks: Iterable[View], name: str) -> ViewScaling:
                 f"scale={kind!r} shifts columns and would make the sparse {name} dense; use scale='l2' or 'none', or "
                 f"pass {name}.toarray() if it fits in memory"
             )
-        scaler = scaler or (StandardScaler() if kind == "zscore" else MinMaxScaler())
+        scaler = scaler or (MinMaxScaler() if kind == "minmax" else StandardScaler())
         scaler.partial_fit(block)
-    if kind == "zscore":
+    if kind != "minmax":
         constant, shift, spread = scaler.var_ == 0, scaler.mean_, scaler.scale_
     else:
         constant, shift, spread = scaler.data_range_ == 0, scaler.data_min_, scaler.data_range_

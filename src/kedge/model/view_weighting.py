@@ -78,28 +78,31 @@ class NormalisedWeighting:
     errors, alternating between weights and coefficients never lets the objective rise. Equal errors get weights
     n / sum_v n_v, which is one over the number of views if no row lacks a view. A view without any energy says nothing
     and gets weight zero.
+
+    A prior p_v makes a view count as p_v views: its share in the power mean, and thereby its weight, is multiplied.
     """
 
     gamma: float
+    prior: Array
 
     def first(self, row_counts: Array, n_rows: int) -> Array:
-        """Return equal weights that sum to one over the views of an average row."""
-        return np.full(len(row_counts), n_rows / row_counts.sum())
+        """Return the weights for equal errors; they sum to one over the views of an average row."""
+        return np.asarray(self.prior * (n_rows / (self.prior @ row_counts)))
 
     def weights(self, errors: ViewErrors, n_rows: int) -> Array:
         """Return the derivative of the power mean by the summed errors."""
-        per_row, shares, speaks = _errors_per_row(errors)
+        per_row, shares, speaks = self._errors_per_row(errors)
         if not speaks.any():
             return self.first(errors.row_counts, n_rows)
         mean = self._power_mean(per_row, shares)
         weights = np.zeros(len(speaks))
-        observations = errors.row_counts[speaks].sum()
-        weights[speaks] = n_rows / observations * (mean / per_row) ** (1.0 / (1.0 - self.gamma))
+        equal = n_rows * shares / errors.row_counts[speaks]
+        weights[speaks] = equal * (mean / per_row) ** (1.0 / (1.0 - self.gamma))
         return weights
 
     def value(self, errors: ViewErrors, n_rows: int) -> float:
         """Return the power mean of the errors per row, times the number of rows."""
-        per_row, shares, speaks = _errors_per_row(errors)
+        per_row, shares, speaks = self._errors_per_row(errors)
         return n_rows * self._power_mean(per_row, shares) if speaks.any() else 0.0
 
     def _power_mean(self, per_row: Array, shares: Array) -> float:
@@ -107,6 +110,14 @@ class NormalisedWeighting:
         # Relative to the largest error, so that no power over- or underflows.
         largest = float(per_row.max())
         return largest * float(shares @ (per_row / largest) ** exponent) ** (1.0 / exponent)
+
+    def _errors_per_row(self, errors: ViewErrors) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Return smoothed errors per row and shares in the mean, of the views that say something, and which do."""
+        speaks = (errors.squared_norms > 0) & (self.prior > 0)
+        counts = errors.row_counts[speaks]
+        smoothed = np.maximum(errors.values[speaks], 0.0) + _SMOOTHING * errors.squared_norms[speaks]
+        shares = self.prior[speaks] * counts
+        return smoothed / counts, shares / shares.sum(), speaks
 
 
 @dataclass(frozen=True)
@@ -131,11 +142,3 @@ class PublishedWeighting:
         """Return the weighted errors and the penalty on the weights."""
         weights = self.weights(errors, n_rows)
         return float(weights @ errors.values + np.sum(weights[weights > 0] ** self.gamma))
-
-
-def _errors_per_row(errors: ViewErrors) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return smoothed errors per row and shares of the observations, of the views with energy, and which those are."""
-    speaks = errors.squared_norms > 0
-    counts = errors.row_counts[speaks]
-    smoothed = np.maximum(errors.values[speaks], 0.0) + _SMOOTHING * errors.squared_norms[speaks]
-    return smoothed / counts, counts / counts.sum(), speaks
