@@ -139,7 +139,7 @@ def _fit_rows(
         result = iterate(engine, state, layout, structure, rules)
         _report_loop(result, plan)
         progress.begin("labels")
-        return _label(source, engine, plan, sets, prior, layout, result, ridge, random_state)
+        return _label(_Setting(source, plan, sets, prior, layout, ridge), engine, result, random_state)
     finally:
         engine.close()
 
@@ -148,6 +148,8 @@ def _view_prior(source: RowSource, plan: FitPlan, random_state: RandomState) -> 
     """Return the prior of the views: given, or from how much they agree on a sample of rows."""
     if plan.view_prior is not None:
         return plan.view_prior
+    if len(source.view_names) <= 2:  # two views agree with each other equally
+        return np.ones(len(source.view_names))
     rows: Any = slice(0, source.n_rows)
     if source.n_rows > MOST_COMPARED:
         rows = np.sort(random_state.choice(source.n_rows, MOST_COMPARED, replace=False))
@@ -159,9 +161,7 @@ def _row_counts(source: RowSource, n_views: int) -> Array:
     return np.full(n_views, float(source.n_rows)) if observed is None else observed.sum(axis=0).astype(np.float64)
 
 
-def build_state(
-    sets: AnchorSets, weights: Sequence[float], ridge: float, locality: float, signed: bool
-) -> PassState:
+def build_state(sets: AnchorSets, weights: Sequence[float], ridge: float, locality: float, signed: bool) -> PassState:
     """Set up the row problems of all anchor sets."""
     options: dict[str, Any] = {
         "weights": weights,
@@ -172,18 +172,21 @@ def build_state(
     return PassState(tuple(build_row_problem(one, **options) for one in sets.each()))
 
 
-def _label(
-    source: RowSource,
-    engine: Engine,
-    plan: FitPlan,
-    sets: AnchorSets,
-    prior: Array,
-    layout: ColumnLayout,
-    result: LoopResult,
-    ridge: float,
-    random_state: RandomState,
-) -> FittedGraph:
+@dataclass(frozen=True)
+class _Setting:
+    """What a fit decided before its loop."""
+
+    source: RowSource
+    plan: FitPlan
+    sets: AnchorSets
+    prior: Array
+    layout: ColumnLayout
+    ridge: float
+
+
+def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: RandomState) -> FittedGraph:
     """Cluster the embedded rows and gather what was found."""
+    source, plan, sets, layout = setting.source, setting.plan, setting.sets, setting.layout
     spectrum = result.digest.spectrum
     embedding = result.embedding
     if embedding is None:
@@ -212,7 +215,7 @@ def _label(
         joined = np.hstack([np.sqrt(weight) * view for view, weight in zip(sets.views, weights, strict=True)])
         found["anchor_labels"] = label_anchors(support, joined, plan.anchors.signed)
         if plan.exact:
-            found |= _exact(source, engine, plan, sets, weights, found, support, ridge)
+            found |= _exact(setting, engine, weights, found, support)
     return FittedGraph(
         embedding=np.ascontiguousarray(embedding[:, : plan.n_clusters]),
         centers=centers,
@@ -220,10 +223,10 @@ def _label(
         singular_values=spectrum.singular_values,
         soft_anchors=sets.views,
         set_sizes=sets.sizes,
-        ridge=ridge,
+        ridge=setting.ridge,
         problem_weights=weights,
         view_weights=np.array(result.view_weights),
-        view_prior=prior,
+        view_prior=setting.prior,
         penalty=result.penalty,
         objective=result.objective,
         **found,
@@ -231,19 +234,13 @@ def _label(
 
 
 def _exact(
-    source: RowSource,
-    engine: Engine,
-    plan: FitPlan,
-    sets: AnchorSets,
-    weights: tuple[float, ...],
-    soft: dict[str, Any],
-    support: Array,
-    ridge: float,
+    setting: _Setting, engine: Engine, weights: tuple[float, ...], soft: dict[str, Any], support: Array
 ) -> dict[str, Any]:
     """Return what changes when the graph is cut into exactly k components."""
-    options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": weights}
+    plan, sets = setting.plan, setting.sets
+    options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": weights, "ridge": setting.ridge}
     exact = exact_structure(
-        engine, source, sets.views, soft["labels"], soft["anchor_labels"], support, ridge=ridge, **options
+        engine, setting.source, sets.views, soft["labels"], soft["anchor_labels"], support, **options
     )
     return {
         "graph": exact.graph,

@@ -29,16 +29,16 @@ class MSGL(AnchorGraphClusterer):
     of :class:`SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. For n
     rows, d features in all and s weights per row, a pass takes O(n m d + n m s) time; there are a few passes.
 
-    X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a MuData
-    object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
+    X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a
+    MuData object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     views : list or dict or None, default=None
-        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict also
-        names them. None means that such an X is one view.
+        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
+        also names them. None means that such an X is one view.
     n_anchors : int or "auto", default="auto"
         Number of anchors; "auto" takes five per cluster, and never more than there are rows.
     anchors : {"kmeans", "random", "ffs", "hierarchical"} or list of arrays, default="kmeans"
@@ -246,9 +246,7 @@ class MSGL(AnchorGraphClusterer):
             "max_iter": 30,
             "tol": 1e-3,
         }
-        return cls(
-            n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta, gamma=gamma, **(published | parameters)
-        )
+        return cls(n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta, gamma=gamma, **(published | parameters))
 
     @checked_fit
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
@@ -310,6 +308,8 @@ class MSGL(AnchorGraphClusterer):
             In the space of ``embedding_``.
         """
         return self._transform_views(self._read(X, observed, reset=False))
+
+    view_widths_: list[int]
 
     def _read(self, X: Any, observed: Any, reset: bool) -> Views:
         """Bring any form of views to checked arrays; ``reset`` in fit, else they must be the views of the fit."""

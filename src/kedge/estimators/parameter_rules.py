@@ -83,7 +83,9 @@ def prior_per_view(prior: Any, names: Sequence[str]) -> NDArray[np.float64] | No
         prior = [prior.get(name, 1.0) for name in names]
     values = np.asarray(prior, dtype=np.float64)
     if values.shape != (len(names),):
-        raise ValueError(f"view_prior must have one number for each of the {len(names)} views, got shape {values.shape}")
+        raise ValueError(
+            f"view_prior must have one number for each of the {len(names)} views, got shape {values.shape}"
+        )
     if not (np.isfinite(values).all() and values.min() >= 0 and values.max() > 0):
         raise ValueError("view_prior must be finite and not negative, with at least one view above zero")
     return np.asarray(values / values.mean())

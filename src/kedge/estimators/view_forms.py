@@ -66,9 +66,7 @@ def resolve_columns(
         raise ValueError("views is empty; give at least one group of columns, or None for a single view")
     if all(_is_count(part) for part in parts):
         return names, _columns_of_widths(parts, n_features)
-    return names, [
-        _columns_of(part, name, n_features, feature_names) for part, name in zip(parts, names, strict=True)
-    ]
+    return names, [_columns_of(part, name, n_features, feature_names) for part, name in zip(parts, names, strict=True)]
 
 
 def in_order_of_fit(given: NamedViews, names: list[str]) -> NamedViews:
@@ -100,14 +98,14 @@ def _columns_of_widths(widths: Sequence[int], n_features: int) -> list[slice | N
     return [slice(int(end - width), int(end)) for end, width in zip(ends, widths, strict=True)]
 
 
-def _columns_of(
-    part: Any, name: str, n_features: int, feature_names: NDArray[Any] | None
-) -> slice | NDArray[np.intp]:
+def _columns_of(part: Any, name: str, n_features: int, feature_names: NDArray[Any] | None) -> slice | NDArray[np.intp]:
     if isinstance(part, slice):
         columns: Any = slice(*part.indices(n_features))
         count = len(range(*part.indices(n_features)))
     elif _is_count(part):
-        raise ValueError(f"views mixes widths with other forms at {name!r}; give widths, or slices, or lists of columns")
+        raise ValueError(
+            f"views mixes widths with other forms at {name!r}; give widths, or slices, or lists of columns"
+        )
     else:
         columns = np.array([_column_number(column, name, n_features, feature_names) for column in part], dtype=np.intp)
         count = len(columns)

@@ -162,4 +162,3 @@ def _count_not_finite(array: View) -> tuple[NDArray[np.intp], NDArray[np.intp], 
         bad[start : start + step] = (~np.isfinite(block)).sum(axis=1)
         nan[start : start + step] = np.isnan(block).sum(axis=1)
     return bad, nan, np.full(n_rows, width, dtype=np.intp)
-

@@ -53,10 +53,12 @@ class ArraySource:
         return None if self._observed is None else self._observed[rows]
 
     def _read_view(self, number: int, rows: Rows) -> View:
-        block = self._scalings[number].apply(self._views[number][rows].astype(self.dtype, copy=False))
+        block = self._views[number][rows].astype(self.dtype, copy=False)
         if self._observed is None or self._observed[rows, number].all():
-            return block
-        return without_rows(block, ~self._observed[rows, number])
+            return self._scalings[number].apply(block)
+        # What stands there may be NaN, and a scaling may move zeros: so before and after.
+        lacking = ~self._observed[rows, number]
+        return without_rows(self._scalings[number].apply(without_rows(block, lacking)), lacking)
 
 
 def without_rows(block: View, lacking: NDArray[np.bool_]) -> View:
