@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
@@ -120,8 +121,6 @@ def test_exact_structure_has_k_components():
     model = MSGL(4, structure="exact", random_state=0).fit(VIEWS)
     graph = model.graph_.tocoo()
     n, m = graph.shape
-    from scipy.sparse import coo_array
-
     whole = coo_array((graph.data, (graph.row, graph.col + n)), shape=(n + m, n + m))
     count, labels = connected_components(whole, directed=False)
     assert count == 4

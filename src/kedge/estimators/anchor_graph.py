@@ -221,11 +221,12 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             raise ValueError(f"n_neighbors={self.n_neighbors} is more than the {len(labels)} anchors; lower it")
         source = self._source(views, self._scalings())
         step = views.n_rows if len(views.names) == 1 else _ROWS_PER_VOTE
+        weights = self.problem_weights_.tolist()
         found = []
         for start in range(0, views.n_rows, step):
             rows = slice(start, start + step)
             read, observed = source.read(rows), source.observed(rows)
-            found.append(vote_over_views(read, observed, anchors, self.problem_weights_, labels, self.n_neighbors))
+            found.append(vote_over_views(read, observed, anchors, weights, labels, self.n_neighbors))
         return np.concatenate(found)
 
     def _transform_views(self, views: Views) -> NDArray[Any]:

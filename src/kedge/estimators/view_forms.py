@@ -100,7 +100,7 @@ def _columns_of_widths(widths: Sequence[int], n_features: int) -> list[slice | N
 
 def _columns_of(part: Any, name: str, n_features: int, feature_names: NDArray[Any] | None) -> slice | NDArray[np.intp]:
     if isinstance(part, slice):
-        columns: Any = slice(*part.indices(n_features))
+        columns: slice | NDArray[np.intp] = slice(*part.indices(n_features))
         count = len(range(*part.indices(n_features)))
     elif _is_count(part):
         raise ValueError(
@@ -140,8 +140,8 @@ def _views_of_list(X: list[Any] | tuple[Any, ...]) -> NamedViews | None:
     if not all(kinds):
         number = kinds.index(False)
         raise ValueError(
-            f"X is a list of views, but member {number} is not a 2-D array ({_describe(X[number])}); give every view as "
-            "a matrix with one row per sample, or None where all rows lack it"
+            f"X is a list of views, but member {number} is not a 2-D array ({_describe(X[number])}); give every view "
+            "as a matrix with one row per sample, or None where all rows lack it"
         )
     names = [f"view {number}" for number in range(len(X))]
     return NamedViews(names, [None if member is None else single_matrix(member) for member in X])

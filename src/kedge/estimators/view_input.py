@@ -144,7 +144,7 @@ def _rows_of_nan(array: View, name: str, wanted: NDArray[np.bool_]) -> NDArray[n
             else "replace it or drop the row"
         )
         raise ValueError(f"{name!r} contains {what} in row {row} ({len(broken)} such rows); {advice}")
-    return whole
+    return np.asarray(whole)
 
 
 def _count_not_finite(array: View) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:

@@ -66,7 +66,7 @@ def vote_over_views(
     labels = np.empty(n_rows, dtype=np.int64)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(group_of == number)
-        own = [(views[v][rows], anchors[v], np.sqrt(weights[v])) for v in np.flatnonzero(pattern)]
+        own = [(views[v][rows], anchors[v], np.sqrt(weights[v])) for v in np.flatnonzero(pattern).tolist()]
         joined = side_by_side([part * part.dtype.type(root) for part, _, root in own])
         prototypes = np.hstack([anchor * anchor.dtype.type(root) for _, anchor, root in own])
         labels[rows] = vote_of_anchors(joined, prototypes, anchor_labels, n_neighbors)

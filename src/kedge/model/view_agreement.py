@@ -24,10 +24,10 @@ _FEWEST_SHARED = 10
 def agreement_prior(views: Sequence[View], observed: NDArray[np.bool_] | None) -> Array:
     """Return how much each view counts before any reconstruction, with mean one.
 
-    Reconstruction errors cannot tell a view with clusters from noise: a few columns of noise are rebuilt with less error
-    than a thousand columns of text. What noise lacks is any relation to the other views. A view counts fully if it
-    depends clearly on any other one, and next to nothing if it depends on none; two views depend on each other equally,
-    so with one or two views the prior is one for each.
+    Reconstruction errors cannot tell a view with clusters from noise: a few columns of noise are rebuilt with less
+    error than a thousand columns of text. What noise lacks is any relation to the other views. A view counts fully if
+    it depends clearly on any other one, and next to nothing if it depends on none; two views depend on each other
+    equally, so with one or two views the prior is one for each.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ class NormalisedWeighting:
         exponent = -self.gamma / (1.0 - self.gamma)
         # Relative to the largest error, so that no power over- or underflows.
         largest = float(per_row.max())
-        return largest * float(shares @ (per_row / largest) ** exponent) ** (1.0 / exponent)
+        return largest * float(float(shares @ (per_row / largest) ** exponent) ** (1.0 / exponent))
 
     def _errors_per_row(self, errors: ViewErrors) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return smoothed errors per row and shares in the mean, of the views that say something, and which do."""
