@@ -1,0 +1,1 @@
+"""Several views: quality, missing views, noise and speed, beside what a user would run instead."""
