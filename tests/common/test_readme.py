@@ -7,12 +7,14 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_program_runs():
-    program = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL).group(1)
-    names = {}
-    exec(program, names)
-    assert len(names["model"].labels_) == 1797
-    assert names["Z"].shape == (1, 2)
+def test_programs_run():
+    programs = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    one_view, several_views = {}, {}
+    exec(programs[0], one_view)
+    assert len(one_view["model"].labels_) == 1797
+    assert one_view["Z"].shape == (1, 2)
+    exec(programs[1], several_views)
+    assert len(several_views["model"].view_weights_) == 3
 
 
 def test_every_row_of_the_table_was_printed_by_the_benchmark():
