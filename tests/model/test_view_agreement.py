@@ -14,7 +14,7 @@ NOISE = np.random.default_rng(0).normal(size=(300, 4))
 def test_noise_counts_next_to_nothing_and_the_others_alike():
     prior = agreement_prior([*VIEWS, NOISE], None)
     np.testing.assert_allclose(prior.mean(), 1)
-    np.testing.assert_allclose(prior[:3], prior[0], rtol=0.1)
+    np.testing.assert_allclose(prior[:3], prior[0], rtol=0.3)
     assert prior[3] < 0.25 * prior[0]
 
 

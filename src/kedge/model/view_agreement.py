@@ -27,7 +27,8 @@ def agreement_prior(views: Sequence[View], observed: NDArray[np.bool_] | None) -
     Reconstruction errors cannot tell a view with clusters from noise: a few columns of noise are rebuilt with less
     error than a thousand columns of text. What noise lacks is any relation to the other views. A view counts fully if
     it depends clearly on any other one, and next to nothing if it depends on none; two views depend on each other
-    equally, so with one or two views the prior is one for each.
+    equally, so with one or two views the prior is one for each. Among views that count, the square root of their mean
+    agreement gives those that the others confirm a little more say.
 
     Parameters
     ----------
@@ -46,11 +47,15 @@ def agreement_prior(views: Sequence[View], observed: NDArray[np.bool_] | None) -
             value = _aligned(similarities[first], similarities[second], _shared(observed, first, second))
             agreement[first, second] = agreement[second, first] = value
     known = ~np.isnan(agreement)
-    # A view that could not be compared with any other is taken to be as good as those that could.
-    best = np.where(known, np.maximum(agreement, 0.0), 0.0).max(axis=1)
-    best[~known.any(axis=1)] = 1.0
-    chance = CLEAR_AGREEMENT / n_rows
-    prior = LEAST_SHARE + best**2 / (best**2 + chance**2)
+    # A view that could not be compared with any other counts as the average of those that could.
+    compared = known.any(axis=1)
+    if not compared.any():
+        return np.ones(n_views)
+    positive = np.where(known, np.maximum(agreement, 0.0), 0.0)
+    best, chance = positive.max(axis=1), CLEAR_AGREEMENT / n_rows
+    mean = positive.sum(axis=1) / np.maximum(known.sum(axis=1), 1) + 1.0 / n_rows
+    prior = (LEAST_SHARE + best**2 / (best**2 + chance**2)) * np.sqrt(mean)
+    prior[~compared] = prior[compared].mean()
     return np.asarray(prior / prior.mean())
 
 
