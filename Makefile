@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo test lint format bench bench-clustering sanitize clean
+.PHONY: demo test lint format bench bench-clustering bench-multi-view sanitize clean
 .DELETE_ON_ERROR:
 
 # Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
@@ -40,6 +40,11 @@ bench: $(INSTALLED)
 bench-clustering: $(INSTALLED)
 	for program in speed scaling prediction subspaces exact quality defaults; do \
 		$(BIN)/python -m benchmarks.clustering.$$program || exit 1; done
+
+# Several views beside single ones and k-means, missing views, speed; half an hour in all.
+bench-multi-view: $(INSTALLED)
+	for program in speed quality missing anchor_update; do \
+		$(BIN)/python -m benchmarks.multi_view.$$program || exit 1; done
 
 # The C++ solver alone, under the address, undefined-behaviour and thread sanitizers.
 sanitize:

@@ -60,7 +60,9 @@ def print_data_set(name, quick):
         loss = 100 * (np.mean(whole) - np.mean(found))
         cells = [f"{100 * np.mean(f):.1f} ± {100 * np.std(f):.1f}" for f in (found, imputed)]
         beats = "beaten" if np.mean(found) > np.mean(imputed) else "NOT BEATEN"
-        table.append([f"{share:.0%}".replace("%", " %"), cells[0], f"{loss:.1f}", measure.verdict(loss, most), cells[1], beats])
+        table.append(
+            [f"{share:.0%}".replace("%", " %"), cells[0], f"{loss:.1f}", measure.verdict(loss, most), cells[1], beats]
+        )
     measure.print_table(["dropped", "MSGL", "loss", "target", "mean imputation", ""], table)
     print(flush=True)
 

@@ -44,7 +44,9 @@ def print_beside_kmeans(quick):
     table = []
     for name, rounds in figures.items():
         seconds, acc, nmis = np.array(rounds).T
-        table.append([name, f"{np.median(seconds):.2f} ({seconds.min():.2f})", f"{acc.mean():.3f}", f"{nmis.mean():.3f}"])
+        table.append(
+            [name, f"{np.median(seconds):.2f} ({seconds.min():.2f})", f"{acc.mean():.3f}", f"{nmis.mean():.3f}"]
+        )
     measure.print_table(["method", "seconds", "ACC", "NMI"], table)
     ours, theirs = (np.median([r[0] for r in rounds]) for rounds in figures.values())
     print(f"ratio {ours / theirs:.2f}, {measure.verdict(ours / theirs, 1.0)}\n", flush=True)

@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def run_quick(name, *arguments):
-    command = [sys.executable, "-m", f"benchmarks.clustering.{name}", "--quick", *arguments]
+def run_quick(name, *arguments, of="clustering"):
+    command = [sys.executable, "-m", f"benchmarks.{of}.{name}", "--quick", *arguments]
     environment = os.environ | ONE_THREAD
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -137,3 +137,18 @@ def test_pursuit_leaves_zero_rows_and_lonely_rows_empty(program):
 @pytest.mark.parametrize("name", ["quality", "defaults", "exact"])
 def test_programs_on_the_papers_data_run(name):
     run_quick(name)
+
+
+@pytest.mark.parametrize("name", ["speed", "quality", "missing", "anchor_update"])
+def test_multi_view_programs_run(name):
+    run_quick(name, of="multi_view")
+
+
+def test_cells_are_dropped_at_the_share_asked_for_and_no_row_loses_all(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    missing = importlib.import_module("benchmarks.multi_view.missing")
+    observed = missing.drop_cells(2_000, 3, 0.5, seed=0)
+    assert observed.any(axis=1).all()
+    assert 0.5 <= observed.mean() <= 0.56
+    filled = missing.impute_means(np.arange(12.0).reshape(6, 2), np.array([True, True, False, True, True, True]))
+    np.testing.assert_allclose(filled[2], filled[[0, 1, 3, 4, 5]].mean(axis=0), rtol=1e-6)
