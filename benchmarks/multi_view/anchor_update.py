@@ -15,8 +15,8 @@ SEEDS = 5
 UPDATES = 3
 NOTES = """
 One set of joint k-means anchors, five per cluster. After each fit the anchors of every view move to the least-squares
-solution for its weights, A_v = (Z'Z + 1e-6 I)^-1 Z'X_v, which lowers the same objective, and the fit is repeated. ACC in
-percent, mean over seeds; objective of the last iteration over that of the first fit.
+solution for its weights, A_v = (Z'Z + 1e-6 I)^-1 Z'X_v, which lowers the same objective, and the fit is repeated. ACC
+in percent, mean over seeds; objective of the last iteration over that of the first fit.
 """
 
 

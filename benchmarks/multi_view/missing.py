@@ -17,8 +17,8 @@ SEEDS = 4
 TARGETS = {0.1: 2.0, 0.3: 6.0, 0.5: 12.0}
 NOTES = """
 Cells (row, view) are dropped at random, the same for all methods; a row that would lose every view keeps one. ACC in
-percent, mean and standard deviation over seeds, of the holes and of the fit. Mean imputation: a missing view is the mean
-of the rows that have it, after the same scaling; then MSGL as if nothing were missing.
+percent, mean and standard deviation over seeds, of the holes and of the fit. Mean imputation: a missing view is the
+mean of the rows that have it, after the same scaling; then MSGL as if nothing were missing.
 """
 
 

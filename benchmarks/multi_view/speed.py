@@ -1,4 +1,4 @@
-"""Seconds of an MSGL fit beside k-means, over rows and over views: ``python -m benchmarks.multi_view.speed [--quick]``."""
+"""Seconds of an MSGL fit beside k-means, over rows and views: ``python -m benchmarks.multi_view.speed [--quick]``."""
 
 import argparse
 import warnings
@@ -18,8 +18,8 @@ ROWS = (10_000, 30_000, 100_000, 300_000)
 N_VIEWS = (1, 2, 4, 8)
 NOTES = """
 Seconds: median over interleaved rounds, best in brackets. KMeans gets the views joined and scaled beforehand, which is
-not counted; MSGL reads and scales the raw views in its time. Growth: one anchor set (n_init=1), two iterations, views of
-50 columns, 10 clusters, generated; the exponent is that of a fitted power of the rows, or of the views.
+not counted; MSGL reads and scales the raw views in its time. Growth: one anchor set (n_init=1), two iterations, views
+of 50 columns, 10 clusters, generated; the exponent is that of a fitted power of the rows, or of the views.
 """
 
 
