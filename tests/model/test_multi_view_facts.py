@@ -69,14 +69,14 @@ def test_scaling_views_and_penalties_together_changes_nothing():
     np.testing.assert_allclose(scaled.toarray(), base.toarray(), atol=1e-12)
 
 
-def test_one_published_view_is_sgl_with_penalties_divided_by_the_weight():
+@pytest.mark.parametrize("gamma", [-0.3, -1.0, -5.0])
+def test_the_first_row_step_of_one_view_is_that_of_sgl(gamma):
     X, anchors = VIEWS[1], ANCHORS[1]
-    several = MSGL.as_published(3, 10, alpha=0.5, beta=0.2, anchors=[anchors], random_state=0, max_iter=1, tol=0)
+    options = {"alpha": 0.5, "beta": 0.2, "random_state": 0, "max_iter": 1, "tol": 0}
     with pytest.warns(UserWarning, match="did not settle"):
-        several.fit([X])
-    single = SGL.as_published(3, 10, alpha=0.5, beta=0.2, anchors=anchors, random_state=0, max_iter=1, tol=0)
+        several = MSGL.as_published(3, 10, gamma=gamma, anchors=[anchors], **options).fit([X])
     with pytest.warns(UserWarning, match="did not settle"):
-        single.fit(X)
+        single = SGL.as_published(3, 10, anchors=anchors, **options).fit(X)
     np.testing.assert_allclose(several.graph_.toarray(), single.graph_.toarray(), atol=1e-10)
 
 
