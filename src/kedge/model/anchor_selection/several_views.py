@@ -73,6 +73,9 @@ def _joint_anchors(
     random_state: RandomState,
     signed: bool,
 ) -> list[NDArray[Any]]:
+    if observed is None and method == "kmeans" and not signed and len({sparse.issparse(view) for view in views}) == 2:
+        # Side by side they would be one sparse matrix, in which the dense views cost many times their due.
+        return incomplete_kmeans(views, np.ones((views[0].shape[0], len(views)), dtype=bool), n_anchors, random_state)
     if observed is not None and not observed.all():
         if method == "kmeans" and not signed:
             return incomplete_kmeans(views, observed, n_anchors, random_state)
