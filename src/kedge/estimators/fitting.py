@@ -196,7 +196,7 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
         labels, centers = label_as_published(embedding, plan.n_clusters, random_state)
     else:
         maps = maps_of_sets(result.digest, result.state, layout, count_directions(plan.n_clusters))
-        graph = EmbeddedGraph(spectrum.singular_values, maps)
+        graph = EmbeddedGraph(spectrum.singular_values, len(sets.sizes), maps)
         labels, centers = label_embedding(engine, embedding, graph, plan.n_clusters, random_state)
     found: dict[str, Any] = {
         "graph": fold_graph(engine.coefficients(), layout),

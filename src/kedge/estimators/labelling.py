@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.engines.contract import Engine
 from kedge.model.anchor_selection.kmeans import published_kmeans
+from kedge.model.components import anchor_components
 from kedge.model.driver_step import Digest, fold_columns
 from kedge.model.label_rows import (
     cluster_coordinates,
@@ -49,11 +50,16 @@ class EmbeddedGraph:
     """The damping of the joint embedding and the maps of the single sets."""
 
     singular_values: Array
+    n_sets: int
     set_maps: list[SetMap]
 
 
 def maps_of_sets(digest: Digest, state: PassState, layout: ColumnLayout, n_directions: int) -> list[SetMap]:
-    """Embed the graph of every anchor set on its own, where there are several."""
+    """Embed the graph of every anchor set on its own, where there are several.
+
+    A set whose graph has more pieces than there are directions is left out: which pieces its embedding would show is
+    arbitrary, and would hang on the last bit.
+    """
     if len(state.problems) == 1:
         return []
     # Coefficients stand divided by the number of sets. Rows of Z sum to one, so Z'Z 1 are the column sums.
@@ -64,6 +70,8 @@ def maps_of_sets(digest: Digest, state: PassState, layout: ColumnLayout, n_direc
         anchors = layout.anchor_of[columns]
         own = ColumnLayout(anchors - anchors.min(), len(np.unique(anchors)))
         gram, column_sums = fold_columns(n_sets**2 * digest.gram[columns, columns], sums[columns], own)
+        if anchor_components(gram, column_sums)[0] > n_directions:
+            continue
         spectrum = spectral_map(gram, column_sums, n_directions)
         maps.append(SetMap(columns, spectrum.row_map[own.anchor_of], spectrum.singular_values))
     return maps
@@ -81,7 +89,7 @@ def label_embedding(
     engine: Engine, embedding: NDArray[Any], graph: EmbeddedGraph, n_clusters: int, random_state: RandomState
 ) -> tuple[NDArray[np.int64], Array]:
     """Cluster the rows of the embedding; labels are consecutive from zero, and centres are in their order."""
-    several = len(graph.set_maps) > 1
+    several = graph.n_sets > 1
     rows = sampled_rows(len(embedding), n_clusters, random_state, for_consensus=several)
     joint = cluster_coordinates(embedding[rows], graph.singular_values)
     if several:
