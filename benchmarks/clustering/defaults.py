@@ -95,6 +95,19 @@ def print_settings(title, settings, sets, n_seeds, is_default, known, apply=None
     print()
 
 
+def sweep_constants(title, module, names, pairs, sets, n_seeds, known):
+    """Print one row per pair of values of two constants, which have their own values again afterwards."""
+    chosen = tuple(getattr(module, name) for name in names)
+
+    def set_constants(pair):
+        for name, value in zip(names, pair, strict=True):
+            setattr(module, name, value)
+
+    settings = [(pair, DEFAULT) for pair in pairs]
+    print_settings(title, settings, sets, n_seeds, lambda pair, _: pair == chosen, known, set_constants)
+    set_constants(chosen)
+
+
 def main():
     """Sweep the parameters, then the labelling step."""
     parser = argparse.ArgumentParser(description="How the defaults were chosen.")
@@ -112,23 +125,12 @@ def main():
             moved = dict(zip(sweep, values, strict=True))
             settings.append((", ".join(f"{k}={v}" for k, v in moved.items()), DEFAULT | moved))
         print_settings(" and ".join(sweep), settings, sets, n_seeds, lambda _, setting: setting == DEFAULT, known)
-    chosen = label_rows.DIRECTIONS_PER_CLUSTER, label_rows.DAMPING_POWER
-
-    def set_labelling(label):
-        label_rows.DIRECTIONS_PER_CLUSTER, label_rows.DAMPING_POWER = label
-
-    settings = [(pair, DEFAULT) for pair in (LABELLING[:1] if quick else LABELLING)]
     title = "(directions per cluster, power of the singular values) in the labelling step"
-    print_settings(title, settings, sets, n_seeds, lambda label, _: label == chosen, known, set_labelling)
-    set_labelling(chosen)
-    votes = consensus.JOINT_VOTES, consensus.SET_VOTES
-
-    def set_votes(label):
-        consensus.JOINT_VOTES, consensus.SET_VOTES = label
-
-    settings = [(pair, DEFAULT) for pair in (VOTES[:1] if quick else VOTES)]
+    names = "DIRECTIONS_PER_CLUSTER", "DAMPING_POWER"
+    sweep_constants(title, label_rows, names, LABELLING[:1] if quick else LABELLING, sets, n_seeds, known)
     title = "(votes of the joint graph, votes of the graphs of single anchor sets) in the consensus"
-    print_settings(title, settings, sets, n_seeds, lambda label, _: label == votes, known, set_votes)
+    names = "JOINT_VOTES", "SET_VOTES"
+    sweep_constants(title, consensus, names, VOTES[:1] if quick else VOTES, sets, n_seeds, known)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances_argmin
 
 from kedge.engines.contract import Engine
-from kedge.model.anchor_selection.row_access import side_by_side
 from kedge.model.exact_structure import GroupProblems, connected_groups, group_anchors, solve_within_groups
+from kedge.model.new_rows import vote_over_views
 from kedge.model.row_problem import View
 from kedge.sources.contract import RowSource
 
@@ -73,7 +72,8 @@ def _labels_of_anchor_groups(
     )
     joined = np.hstack(anchors)
     groups = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(joined).astype(np.int64)
-    labels = groups[pairwise_distances_argmin(side_by_side(views), joined)]
+    observed = source.observed(slice(0, source.n_rows))
+    labels = vote_over_views(views, observed, anchors, [1.0] * len(views), groups, n_neighbors=1)
     if len(np.unique(labels)) < n_clusters:
         raise ValueError(
             f"structure='exact' found rows for only {len(np.unique(labels))} of n_clusters={n_clusters} groups of "

@@ -1,6 +1,6 @@
 """The one function that works on rows: solve a block, and sum what the driver needs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from scipy import sparse
 from kedge.kernels import RowSolution, RowSums, solve_rows
 from kedge.model.pass_state import PassState
 from kedge.model.pass_summary import PassSummary
-from kedge.model.row_problem import RowProblem, View
+from kedge.model.row_problem import Pattern, RowProblem, View
 
 # With more than this share of nonzeros a dense product is quicker than a sparse one.
 _DENSE_SHARE = 0.1
@@ -122,12 +122,9 @@ def solve_patterns(
     options: dict[str, Any] = {"sparse_output": True, "want_sums": True, "n_threads": n_threads}
     if observed is None or observed.all():
         return _solved(solve_rows(problem.hessian(), linear, start=start, **options))
-    patterns, group_of = np.unique(observed, axis=0, return_inverse=True)
-    group_of = group_of.ravel()
     parts, sums, order = [], [], []
-    for number, pattern in enumerate(patterns):
-        rows = np.flatnonzero(group_of == number)
-        hessian = problem.hessian(tuple(bool(has) for has in pattern))
+    for pattern, rows in rows_by_pattern(observed):
+        hessian = problem.hessian(pattern)
         warm = None if start is None else start[rows]
         part, part_sums = _solved(solve_rows(hessian, linear[rows], start=warm, **options))
         parts.append(part)
@@ -137,6 +134,13 @@ def solve_patterns(
     coefficients = sparse.csr_array(sparse.csr_array(sparse.vstack(parts, format="csr"))[back])
     totals = (sum(getattr(s, name) for s in sums) for name in ("gram", "column_sums", "linear_part", "quadratic_part"))
     return coefficients, RowSums(*totals)
+
+
+def rows_by_pattern(observed: NDArray[np.bool_]) -> Iterator[tuple[Pattern, NDArray[np.intp]]]:
+    """Yield every pattern of views that occurs, and the rows that have just these views."""
+    patterns, group_of = np.unique(observed, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        yield tuple(bool(has) for has in pattern), np.flatnonzero(group_of.ravel() == number)
 
 
 def _solved(solution: RowSolution) -> tuple[sparse.csr_array, RowSums]:

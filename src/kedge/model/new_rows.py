@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_chunked
 
 from kedge.model.anchor_selection.row_access import side_by_side
-from kedge.model.block_step import RowBlock, solve_block
+from kedge.model.block_step import RowBlock, rows_by_pattern, solve_block
 from kedge.model.pass_state import PassState
 from kedge.model.row_problem import View
 from kedge.model.structure_penalty import EmbeddingPenalty
@@ -57,15 +57,10 @@ def vote_over_views(
     """Let the nearest anchors vote, by ``sum_v w_v |x_v - a_vj|^2`` over the views that a row has."""
     if len(views) == 1:
         return vote_of_anchors(views[0], anchors[0], anchor_labels, n_neighbors)
-    n_rows = views[0].shape[0]
-    patterns = np.ones((1, len(views)), dtype=bool)
-    group_of = np.zeros(n_rows, dtype=np.intp)
-    if observed is not None:
-        patterns, group_of = np.unique(observed, axis=0, return_inverse=True)
-        group_of = group_of.ravel()
-    labels = np.empty(n_rows, dtype=np.int64)
-    for number, pattern in enumerate(patterns):
-        rows = np.flatnonzero(group_of == number)
+    if observed is None:
+        observed = np.ones((views[0].shape[0], len(views)), dtype=bool)
+    labels = np.empty(len(observed), dtype=np.int64)
+    for pattern, rows in rows_by_pattern(observed):
         own = [(views[v][rows], anchors[v], np.sqrt(weights[v])) for v in np.flatnonzero(pattern).tolist()]
         joined = side_by_side([part * part.dtype.type(root) for part, _, root in own])
         prototypes = np.hstack([anchor * anchor.dtype.type(root) for _, anchor, root in own])
