@@ -8,6 +8,7 @@ from kedge.datasets import make_multiview
 from kedge.model.anchor_selection.incomplete import incomplete_kmeans
 from kedge.model.anchor_selection.several_views import _matched, choose_view_anchors
 from kedge.model.block_step import RowBlock, solve_block
+from kedge.model.new_rows import vote_over_views
 from kedge.model.pass_state import PassState
 from kedge.model.row_problem import build_row_problem
 
@@ -122,3 +123,23 @@ def test_incomplete_kmeans_has_a_centre_near_every_cluster_in_every_view():
         expected = np.array([view[y == cluster].mean(axis=0) for cluster in range(3)])
         spread = np.abs(expected[:, None] - expected).max()
         assert (np.abs(center[:, None] - expected).max(axis=2).min(axis=0) < 0.3 * spread).all()
+
+
+def test_nearest_anchors_are_by_weighted_distances_over_the_views_there():
+    views = [np.array([[0.0], [0.0]]), np.array([[1.0], [1.0]])]
+    anchors = [np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]])]
+    labels = np.array([4, 7])
+    observed = np.array([[True, True], [False, True]])
+    for weights, expected in (([10.0, 1.0], [4, 7]), ([1.0, 10.0], [7, 7])):
+        np.testing.assert_array_equal(vote_over_views(views, observed, anchors, weights, labels, 1), expected)
+
+
+def test_joint_anchors_follow_the_view_that_counts():
+    sides = np.repeat([-1.0, 1.0], 50)
+    views = [np.c_[sides] + 0.01 * rng.normal(size=(100, 1)), np.c_[np.tile([-1.0, 1.0], 50)]]
+    for heavy in (0, 1):
+        prior = [1e-3, 1e-3]
+        prior[heavy] = 1.0
+        model = MSGL(2, n_anchors=2, n_init=1, scale="none", view_prior=prior, random_state=0).fit(views)
+        np.testing.assert_allclose(np.sort(model.anchors_[heavy].ravel()), [-1, 1], atol=0.05)
+        assert np.abs(model.anchors_[1 - heavy]).max() < 0.5
