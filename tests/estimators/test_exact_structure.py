@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from kedge import SGL, simplex_qp
 from kedge.model.block_step import RowBlock
 from kedge.model.components import graph_components
-from kedge.model.exact_structure import connected_groups, group_anchors, solve_within_groups
+from kedge.model.exact_structure import connected_groups, group_anchors, pairs_of, solve_within_groups
 
 
 def assert_exactly_k_components(model, n_clusters):
@@ -76,11 +76,11 @@ def test_a_cluster_in_pieces_is_connected_by_a_larger_ridge_of_its_own():
     anchors = np.vstack([100.0 * np.eye(6)[:3] + np.eye(6)[3:], 100.0 * np.eye(6)[:3] - np.eye(6)[3:]])
     labels, groups = np.minimum(ray, 1), np.array([0, 1, 1, 0, 1, 1])  # the second cluster is two rays
 
-    def solve_all(problems):
+    def solve(problems):
         return solve_within_groups(problems, RowBlock(slice(0, 90), [X]), labels)
 
-    exact = connected_groups(solve_all, [anchors], groups, labels, ridge=1.0, weights=[1.0])
-    count, rows, _ = graph_components(exact.graph)
+    exact = connected_groups(lambda problems: pairs_of(solve(problems)), [anchors], groups, ridge=1.0, weights=[1.0])
+    count, rows, _ = graph_components(solve(exact.problems)[:, exact.used_anchors])
     assert count == 2
     np.testing.assert_array_equal(rows == rows[labels == 0][0], labels == 0)
     assert exact.ridge_factors[0] == 1

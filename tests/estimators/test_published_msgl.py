@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from kedge import MSGL
-from kedge.engines.in_memory import one_thread_per_library
+from kedge.engines.library_threads import one_thread_per_library
 
 pytestmark = pytest.mark.needs("data", "published")
 

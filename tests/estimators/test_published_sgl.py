@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from kedge import SGL, simplex_qp
-from kedge.engines.in_memory import one_thread_per_library
+from kedge.engines.library_threads import one_thread_per_library
 from kedge.model.anchor_selection.kmeans import own_distances, published_kmeans
 from kedge.model.spectral_map import spectral_map
 from kedge.model.structure_penalty import embedding_penalty, penalty_value

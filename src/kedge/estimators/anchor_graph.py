@@ -1,5 +1,10 @@
 """What all clusterers on anchor graphs share: a fit of views, and what it says about new rows."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -9,13 +14,18 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kedge.engines.in_memory import InMemoryEngine, one_thread_per_library
+from kedge.engines.checkpoint import Checkpoint
+from kedge.engines.choose import choose_engine
+from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.anchor_counts import checked_anchor_count, checked_given_anchors, default_set_count
 from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, spread_sizes
+from kedge.estimators.checkpoint_identity import fit_identity
 from kedge.estimators.fitting import FitPlan, FittedGraph, build_state, fit_rows
 from kedge.estimators.parameter_rules import threads_for
 from kedge.estimators.progress import show_progress
-from kedge.estimators.view_input import FLOATS, Views
+from kedge.estimators.stored_input import FLOATS
+from kedge.estimators.view_input import Views
+from kedge.model.block_step import RowBlock
 from kedge.model.label_rows import cluster_coordinates, nearest_center
 from kedge.model.new_rows import RowEmbedder, vote_over_views
 from kedge.model.pass_state import column_layout
@@ -23,10 +33,9 @@ from kedge.model.row_problem import mirrored
 from kedge.model.structure_penalty import EmbeddingPenalty, spread_over_columns
 from kedge.model.view_scaling import ViewScaling
 from kedge.model.view_weighting import ViewWeighting
+from kedge.row_store.stored_graph import StoredGraph
 from kedge.sources.arrays import ArraySource, learn_array_scaling
-
-# New rows whose nearest anchors are looked for together, where views have to be joined first.
-_ROWS_PER_VOTE = 1 << 16
+from kedge.sources.contract import RowSource
 
 
 class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -54,6 +63,8 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     n_jobs: int | None
     verbose: int
     callback: Any
+    scratch_folder: str | Path | None
+    checkpoint: str | Path | None
 
     def __sklearn_tags__(self) -> Any:
         """Say that sparse input is welcome and that float32 stays float32."""
@@ -67,6 +78,9 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         state: dict[str, Any] = super().__getstate__()
         if "graph_" in state:
             graph = state["graph_"]
+            if not sparse.issparse(graph):  # on disk, or on the workers of a cluster
+                graph = graph.to_csr() if isinstance(graph, StoredGraph) else sparse.csr_array(graph.compute())
+                state = state | {name: np.asarray(state[name]) for name in ("embedding_", "labels_")}
             state = state | {"graph_": [graph.data, graph.indices, graph.indptr, list(graph.shape)]}
         return state
 
@@ -116,10 +130,26 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             for kind, array, name, mask in zip(self._scales(views), views.arrays, views.names, masks, strict=True)
         ]
         plan = self._plan(views, scalings)
-        with show_progress(self.verbose) as progress:
-            fitted = fit_rows(self._source(views, scalings), plan, random_state, progress)
+        source = self._source(views, scalings)
+        if plan.as_published and not (source.in_memory and self.checkpoint is None):
+            raise ValueError("recipe='published' goes over all rows at once: load X into memory, without checkpoint")
+        with show_progress(self.verbose) as progress, self._checkpoint_for(views) as checkpoint:
+            fitted = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
         self._keep(fitted, scalings)
         return self
+
+    @contextmanager
+    def _checkpoint_for(self, views: Views) -> Iterator[Checkpoint | None]:
+        """Yield the checkpoint of this fit, which is removed when the fit is finished, and kept if it is not."""
+        if self.checkpoint is None:
+            yield None
+            return
+        checkpoint = Checkpoint(self.checkpoint, fit_identity(self, views))
+        try:
+            yield checkpoint
+            checkpoint.remove()
+        finally:
+            checkpoint.close()
 
     @staticmethod
     def _source(views: Views, scalings: list[ViewScaling]) -> ArraySource:
@@ -146,6 +176,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             published_norm=self._published_norm() if published else None,
             first_penalty=self._checked_first_penalty(views.n_rows, sum(anchors.sizes) * (2 if self.signed else 1)),
             callback=self.callback,
+            scratch_folder=self.scratch_folder,
         )
 
     def _anchor_plan(self, views: Views, scalings: list[ViewScaling], published: bool) -> AnchorPlan:
@@ -210,42 +241,41 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 
     # New rows.
 
-    def _predict_views(self, views: Views) -> NDArray[np.int64]:
+    def _predict_views(self, views: Views) -> Any:
         check_is_fitted(self)
         if self.predict_with == "graph":
-            return np.concatenate(self._map_new_rows(views, self._nearest_clusters))
+            nearest = partial(_nearest_cluster, self._embedder(), self._damping(), self.cluster_centers_)
+            source = self._source(views, self._scalings())
+            return self._map_new_rows(source, nearest, width=None, dtype=np.int64)
         anchors, labels = self._from_per_view(self.anchors_), self.anchor_labels_
         if self.signed:
             anchors, labels = [mirrored(one) for one in anchors], np.tile(labels, 2)
         if self.n_neighbors > len(labels):
             raise ValueError(f"n_neighbors={self.n_neighbors} is more than the {len(labels)} anchors; lower it")
+        vote = partial(_vote, anchors, self.problem_weights_.tolist(), labels, self.n_neighbors)
         source = self._source(views, self._scalings())
-        step = views.n_rows if len(views.names) == 1 else _ROWS_PER_VOTE
-        weights = self.problem_weights_.tolist()
-        found = []
-        for start in range(0, views.n_rows, step):
-            rows = slice(start, start + step)
-            read, observed = source.read(rows), source.observed(rows)
-            found.append(vote_over_views(read, observed, anchors, weights, labels, self.n_neighbors))
-        return np.concatenate(found)
+        if source.in_memory and len(views.names) == 1:
+            # One call for all rows: the search for neighbours brings its own blocks and threads.
+            return vote(RowBlock(slice(0, views.n_rows), source.read(slice(0, views.n_rows))))
+        return self._map_new_rows(source, vote, width=None, dtype=np.int64)
 
-    def _transform_views(self, views: Views) -> NDArray[Any]:
-        n_columns = self.anchor_embedding_.shape[1]
-        return np.concatenate(self._map_new_rows(views, lambda embedded: embedded[:, :n_columns]))
+    def _transform_views(self, views: Views) -> Any:
+        source, width = self._source(views, self._scalings()), self.anchor_embedding_.shape[1]
+        return self._map_new_rows(source, self._embedder().embed, width=width, dtype=source.dtype)
 
-    def _nearest_clusters(self, embedded: NDArray[Any]) -> NDArray[np.int64]:
-        if self.recipe != "published":
-            embedded = cluster_coordinates(embedded, self.singular_values_)
-        return nearest_center(embedded, self.cluster_centers_)
+    def _damping(self) -> NDArray[np.float64] | None:
+        """Return what damps the directions of the embedding before centres are compared; None as published."""
+        return None if self.recipe == "published" else self.singular_values_
 
-    def _map_new_rows(self, views: Views, function: Any) -> list[NDArray[Any]]:
-        """Embed new rows block by block and apply a function to every embedded block."""
-        embedder = self._embedder()
-        source = self._source(views, self._scalings())
-        engine = InMemoryEngine(source, embedder.state.n_columns, threads_for(self.n_jobs))
+    def _map_new_rows(
+        self, source: RowSource, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any
+    ) -> Any:
+        """Apply a function to new rows block by block."""
+        n_columns = len(self.row_map_) * (2 if self.signed else 1)
+        engine = choose_engine(source, n_columns, threads_for(self.n_jobs))
         try:
             with one_thread_per_library():
-                return engine.map_blocks(lambda block: function(embedder.embed(block)))
+                return engine.per_row(function, width=width, dtype=dtype, with_views=True)
         finally:
             engine.close()
 
@@ -261,10 +291,28 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             leading = self.row_map_[:, : targets.shape[1]]
             penalty = EmbeddingPenalty(self.penalty_weight_, leading, targets, unused)
             penalty = spread_over_columns(penalty, layout.anchor_of)
-        return RowEmbedder(state, self.row_map_[layout.anchor_of], penalty, self.n_iter_)
+        n_kept = self.anchor_embedding_.shape[1]
+        return RowEmbedder(state, self.row_map_[layout.anchor_of], penalty, self.n_iter_, n_kept)
 
     def _scalings(self) -> list[ViewScaling]:
         return [ViewScaling(**parts) for parts in self.scalings_]
+
+
+def _vote(
+    anchors: list[NDArray[Any]],
+    weights: list[float],
+    anchor_labels: NDArray[np.int64],
+    n_neighbors: int,
+    block: RowBlock,
+) -> NDArray[np.int64]:
+    return vote_over_views(block.views, block.observed, anchors, weights, anchor_labels, n_neighbors)
+
+
+def _nearest_cluster(
+    embedder: RowEmbedder, damping: NDArray[np.float64] | None, centers: NDArray[np.float64], block: RowBlock
+) -> NDArray[np.int64]:
+    embedded = embedder.embed_all(block)
+    return nearest_center(embedded if damping is None else cluster_coordinates(embedded, damping), centers)
 
 
 def checked_anchor_array(anchors: Any, name: str) -> NDArray[Any]:

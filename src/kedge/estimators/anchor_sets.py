@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.model.anchor_selection.kmeans import published_kmeans
+from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.anchor_selection.several_views import choose_view_anchors
 from kedge.sources.contract import RowSource
 
@@ -105,9 +106,7 @@ def _choose_set(
     source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, random_state: RandomState
 ) -> list[NDArray[Any]]:
     n_sampled = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
-    rows: Any = slice(0, source.n_rows)
-    if source.n_rows > n_sampled:
-        rows = np.sort(random_state.choice(source.n_rows, n_sampled, replace=False))
+    rows = sample_rows(source.n_rows, n_sampled, random_state)
     views, observed = source.read(rows), source.observed(rows)
     # Distances over all views weigh a view by its prior; anchors are returned in the units of the rows.
     roots = np.sqrt(np.maximum(prior, _LEAST_PRIOR * prior.max()))

@@ -1,8 +1,8 @@
-"""The exact graph of a fit: from soft labels to exactly k connected components."""
+"""The exact graph of a fit: k components, each the rows and anchors of one cluster."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,53 +12,91 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.engines.contract import Engine
-from kedge.model.exact_structure import GroupProblems, connected_groups, group_anchors, solve_within_groups
+from kedge.model.block_step import RowBlock
+from kedge.model.exact_structure import (
+    AnchorPairs,
+    GroupProblems,
+    connected_groups,
+    group_anchors,
+    pairs_of,
+    solve_within_groups,
+)
+from kedge.model.label_rows import RowLabels
 from kedge.model.new_rows import vote_over_views
 from kedge.model.row_problem import View
 from kedge.sources.contract import RowSource
 
+# Rows read together in search of distinct ones.
+_ROWS_COMPARED = 1000
+
 
 @dataclass(frozen=True)
 class ExactFit:
-    """The graph with exactly k components, their numbers for rows and anchors, and the anchors that it uses."""
+    """The exact graph, the labels of its rows, and of the anchors that it uses."""
 
-    graph: sparse.csr_array
-    labels: NDArray[np.int64]
+    graph: Any
+    labels: Any
     anchor_labels: NDArray[np.int64]
     used_anchors: NDArray[np.intp]
     ridge_factors: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NearestGroups:
+    """Labels of rows by their nearest anchor."""
+
+    anchors: list[NDArray[Any]]
+    groups: NDArray[np.int64]
+
+    def of(self, block: RowBlock) -> NDArray[np.int64]:
+        """Return the groups of the nearest anchors."""
+        weights = [1.0] * len(self.anchors)
+        return vote_over_views(block.views, block.observed, self.anchors, weights, self.groups, n_neighbors=1)
 
 
 def exact_structure(
     engine: Engine,
     source: RowSource,
     anchors: list[NDArray[Any]],
-    labels: NDArray[np.int64],
+    labels: RowLabels,
     anchor_labels: NDArray[np.int64],
     support: NDArray[np.float64],
+    n_clusters: int,
     **problem_options: Any,
 ) -> ExactFit:
     """Solve every row again on the anchors of its own cluster; see :mod:`kedge.model.exact_structure`."""
-    n_clusters = support.shape[1]
-    if labels.max() + 1 < n_clusters:
-        labels, groups = _labels_of_anchor_groups(source, anchors, n_clusters)
+    if support.shape[1] < n_clusters:
+        groups = _group_anchors_themselves(source, anchors, n_clusters)
+        labels = NearestGroups(anchors, groups)
+        found = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=True)
+        _check_every_group_has_rows(found, n_clusters)
     else:
         groups = group_anchors(support, anchor_labels)
+        found = engine.per_row(labels.of, width=None, dtype=np.int64)
 
-    def solve_all(problems: GroupProblems) -> sparse.csr_array:
-        blocks = engine.map_blocks(lambda block: solve_within_groups(problems, block, labels[block.rows]))
-        return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    def solve_all(problems: GroupProblems) -> AnchorPairs:
+        return engine.sum_blocks(partial(_pairs_of_block, problems, labels), with_views=True)
 
-    exact = connected_groups(solve_all, anchors, groups, labels, **problem_options)
-    return ExactFit(exact.graph, labels, groups[exact.used_anchors], exact.used_anchors, exact.ridge_factors)
+    exact = connected_groups(solve_all, anchors, groups, **problem_options)
+    used = exact.used_anchors
+    selection = sparse.csr_array((np.ones(len(used)), (used, np.arange(len(used)))), shape=(len(groups), len(used)))
+    graph = engine.solve_graph(partial(_solve_block, exact.problems, labels), selection)
+    return ExactFit(graph, found, groups[used], used, exact.ridge_factors)
 
 
-def _labels_of_anchor_groups(
-    source: RowSource, anchors: list[NDArray[Any]], n_clusters: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group anchors by k-means and rows by their nearest anchor, for a graph too uniform to embed."""
-    views = source.read(slice(0, source.n_rows))
-    distinct = _count_distinct(views, n_clusters)
+def _solve_block(problems: GroupProblems, labels: RowLabels, block: RowBlock) -> sparse.csr_array:
+    graph = solve_within_groups(problems, block, labels.of(block))
+    graph.eliminate_zeros()
+    return graph
+
+
+def _pairs_of_block(problems: GroupProblems, labels: RowLabels, block: RowBlock) -> AnchorPairs:
+    return pairs_of(_solve_block(problems, labels, block))
+
+
+def _group_anchors_themselves(source: RowSource, anchors: list[NDArray[Any]], n_clusters: int) -> NDArray[np.int64]:
+    """Group anchors by k-means, for a graph too uniform to embed."""
+    distinct = _count_distinct(source, n_clusters)
     if distinct < n_clusters:
         raise ValueError(
             f"structure='exact' needs at least n_clusters={n_clusters} distinct rows, but X has {distinct}; ask for "
@@ -70,25 +108,27 @@ def _labels_of_anchor_groups(
         ConvergenceWarning,
         stacklevel=9,
     )
-    joined = np.hstack(anchors)
-    groups = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(joined).astype(np.int64)
-    observed = source.observed(slice(0, source.n_rows))
-    labels = vote_over_views(views, observed, anchors, [1.0] * len(views), groups, n_neighbors=1)
-    if len(np.unique(labels)) < n_clusters:
+    return np.asarray(KMeans(n_clusters, n_init=10, random_state=0).fit_predict(np.hstack(anchors)), dtype=np.int64)
+
+
+def _check_every_group_has_rows(labels: Any, n_clusters: int) -> None:
+    n_found = len(np.unique(np.asarray(labels)))
+    if n_found < n_clusters:
         raise ValueError(
-            f"structure='exact' found rows for only {len(np.unique(labels))} of n_clusters={n_clusters} groups of "
-            "anchors; choose anchors near the rows, or lower alpha"
+            f"structure='exact' found rows for only {n_found} of n_clusters={n_clusters} groups of anchors; choose "
+            "anchors near the rows, or lower alpha"
         )
-    return labels, groups
 
 
-def _count_distinct(views: Sequence[View], enough: int) -> int:
+def _count_distinct(source: RowSource, enough: int) -> int:
     """Count distinct rows, but no further than needed."""
     seen: set[bytes] = set()
-    for row in range(views[0].shape[0]):
-        seen.add(b"".join(_bytes_of(view, row) for view in views))
-        if len(seen) >= enough:
-            break
+    for start in range(0, source.n_rows, _ROWS_COMPARED):
+        views = source.read(slice(start, min(start + _ROWS_COMPARED, source.n_rows)))
+        for row in range(views[0].shape[0]):
+            seen.add(b"".join(_bytes_of(view, row) for view in views))
+            if len(seen) >= enough:
+                return len(seen)
     return len(seen)
 
 

@@ -3,31 +3,35 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
+from kedge.engines.checkpoint import Checkpoint
+from kedge.engines.choose import choose_engine
 from kedge.engines.contract import Engine
-from kedge.engines.in_memory import InMemoryEngine, one_thread_per_library
+from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, choose_anchor_sets
 from kedge.estimators.exact_fit import exact_structure
 from kedge.estimators.iterations import IterationReport, LoopResult, LoopRules, iterate
 from kedge.estimators.labelling import (
     EmbeddedGraph,
-    anchor_support,
-    fold_graph,
+    fold_of_columns,
     label_as_published,
     label_embedding,
     maps_of_sets,
+    support_of_anchors,
 )
 from kedge.estimators.progress import Progress
+from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.driver_step import Structure
-from kedge.model.label_rows import count_directions, label_anchors
+from kedge.model.label_rows import GivenLabels, RowLabels, count_directions, label_anchors, sum_clusters
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
 from kedge.model.structure_penalty import EmbeddingPenalty, GivenPenalty
@@ -58,6 +62,8 @@ class FitPlan:
     published_norm: str | None = None
     first_penalty: Array | None = None
     callback: Callable[[IterationReport], bool | None] | None = None
+    scratch_folder: str | Path | None = None
+    checkpoint: Checkpoint | None = None
 
     @property
     def as_published(self) -> bool:
@@ -69,11 +75,11 @@ class FitPlan:
 class FittedGraph:
     """What a fit found; the estimators turn it into attributes."""
 
-    labels: NDArray[np.int64]
-    graph: sparse.csr_array
+    labels: Any
+    graph: Any
     anchors: list[NDArray[Any]]
     anchor_labels: NDArray[np.int64]
-    embedding: NDArray[Any]
+    embedding: Any
     anchor_embedding: Array
     centers: Array
     row_map: Array
@@ -104,9 +110,14 @@ def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progre
         with one_thread_per_library():
             return _fit_rows(source, plan, random_state, progress, count)
     except KeyboardInterrupt:
+        advice = (
+            "to stop early and keep the result so far, pass a callback that returns True, or set max_iter"
+            if plan.checkpoint is None
+            else "fit again with the same checkpoint to go on from there"
+        )
         raise KeyboardInterrupt(
-            f"the fit was interrupted after {iterations} finished iterations and the estimator is as it was before; to "
-            "stop early and keep the result so far, pass a callback that returns True, or set max_iter"
+            f"the fit was interrupted after {iterations} finished iterations and the estimator is as it was before; "
+            + advice
         ) from None
 
 
@@ -118,9 +129,8 @@ def _fit_rows(
     callback: Callable[[IterationReport], bool | None],
 ) -> FittedGraph:
     progress.begin("anchors")
-    prior = _view_prior(source, plan, random_state)
+    prior, sets = _decide_before_passes(source, plan, random_state)
     weighting = plan.weighting(prior)
-    sets = choose_anchor_sets(source, plan.anchors, prior, random_state)
     weights = weighting.first(_row_counts(source, len(sets.views)), source.n_rows).tolist()
     unit = 1.0
     if plan.relative_penalties:
@@ -134,7 +144,14 @@ def _fit_rows(
     first = None if plan.first_penalty is None else GivenPenalty(beta, plan.first_penalty)
     rules = LoopRules(plan.max_iter, plan.tol, weighting, plan.published_norm, first, callback)
     progress.begin("iteration 1", source.n_rows)
-    engine = InMemoryEngine(source, state.n_columns, plan.n_threads, progress.rows_done)
+    engine = choose_engine(
+        source,
+        state.n_columns,
+        plan.n_threads,
+        scratch_folder=plan.scratch_folder,
+        checkpoint=plan.checkpoint,
+        on_rows=progress.rows_done,
+    )
     try:
         result = iterate(engine, state, layout, structure, rules)
         _report_loop(result, plan)
@@ -144,15 +161,31 @@ def _fit_rows(
         engine.close()
 
 
+def _decide_before_passes(source: RowSource, plan: FitPlan, random_state: RandomState) -> tuple[Array, AnchorSets]:
+    """Return the prior of the views and the anchors; those of a checkpoint, if it has them."""
+    stored = None if plan.checkpoint is None else plan.checkpoint.setting()
+    if stored is not None:
+        key, position = stored["random_key"], int(stored["random_position"])
+        random_state.set_state(("MT19937", key, position, 0, 0.0))
+        views = [stored[f"anchors_{number}"] for number in range(len(source.view_names))]
+        return stored["prior"], AnchorSets(views, stored["sizes"].tolist())
+    prior = _view_prior(source, plan, random_state)
+    sets = choose_anchor_sets(source, plan.anchors, prior, random_state)
+    if plan.checkpoint is not None:
+        generator: Any = random_state.get_state(legacy=False)["state"]
+        drawn = {"random_key": generator["key"], "random_position": np.array(generator["pos"])}
+        anchors = {f"anchors_{number}": view for number, view in enumerate(sets.views)}
+        plan.checkpoint.keep_setting(drawn | anchors | {"prior": prior, "sizes": np.array(sets.sizes)})
+    return prior, sets
+
+
 def _view_prior(source: RowSource, plan: FitPlan, random_state: RandomState) -> Array:
     """Return the prior of the views: given, or from how much they agree on a sample of rows."""
     if plan.view_prior is not None:
         return plan.view_prior
     if len(source.view_names) <= 2:  # two views agree with each other equally
         return np.ones(len(source.view_names))
-    rows: Any = slice(0, source.n_rows)
-    if source.n_rows > MOST_COMPARED:
-        rows = np.sort(random_state.choice(source.n_rows, MOST_COMPARED, replace=False))
+    rows = sample_rows(source.n_rows, MOST_COMPARED, random_state)
     return agreement_prior(source.read(rows), source.observed(rows))
 
 
@@ -188,36 +221,38 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
     """Cluster the embedded rows and gather what was found."""
     source, plan, sets, layout = setting.source, setting.plan, setting.sets, setting.layout
     spectrum = result.digest.spectrum
+    row_map = spectrum.row_map[layout.anchor_of].astype(source.dtype)
     embedding = result.embedding
     if embedding is None:
-        row_map = spectrum.row_map[layout.anchor_of].astype(source.dtype)
-        embedding = np.concatenate(engine.map_coefficients(lambda _, block: np.asarray(block @ row_map)))
+        embedding = engine.embedding(np.ascontiguousarray(row_map[:, : plan.n_clusters]))
+    labels: RowLabels
     if plan.as_published:
-        labels, centers = label_as_published(embedding, plan.n_clusters, random_state)
+        own, centers = label_as_published(np.asarray(embedding), plan.n_clusters, random_state)
+        labels = GivenLabels(own)
+        sums = engine.sum_blocks(partial(sum_clusters, labels, len(centers)))
     else:
         maps = maps_of_sets(result.digest, result.state, layout, count_directions(plan.n_clusters))
-        graph = EmbeddedGraph(spectrum.singular_values, len(sets.sizes), maps)
-        labels, centers = label_embedding(engine, embedding, graph, plan.n_clusters, random_state)
+        graph = EmbeddedGraph(row_map, spectrum.singular_values, len(sets.sizes), maps)
+        embedded, sums = label_embedding(engine, graph, plan.n_clusters, random_state)
+        labels, centers = embedded, embedded.centers
+    support = support_of_anchors(sums.support, layout)
+    weights = result.state.problems[0].weights
     found: dict[str, Any] = {
-        "graph": fold_graph(engine.coefficients(), layout),
         "anchors": sets.views,
         "anchor_embedding": spectrum.anchor_embedding[:, : plan.n_clusters],
+        "anchor_labels": _label_anchors(setting, labels, support, weights),
         "n_components": result.digest.n_components,
         "ridge_factors": None,
-        "labels": labels,
     }
-    weights = result.state.problems[0].weights
-    if plan.published_norm == "spectral" and not plan.exact:
-        rows = source.read(slice(0, source.n_rows))
-        found["anchor_labels"] = labels[pairwise_distances_argmin(sets.views[0], rows[0])]
+    if plan.exact:
+        found |= _exact(setting, engine, weights, labels, found, support)
     else:
-        support = anchor_support(engine, labels, plan.n_clusters, layout)
-        joined = np.hstack([np.sqrt(weight) * view for view, weight in zip(sets.views, weights, strict=True)])
-        found["anchor_labels"] = label_anchors(support, joined, plan.anchors.signed)
-        if plan.exact:
-            found |= _exact(setting, engine, weights, found, support)
+        found |= {
+            "graph": engine.graph(fold_of_columns(layout)),
+            "labels": engine.per_row(labels.of, width=None, dtype=np.int64),
+        }
     return FittedGraph(
-        embedding=np.ascontiguousarray(embedding[:, : plan.n_clusters]),
+        embedding=embedding,
         centers=centers,
         row_map=spectrum.row_map,
         singular_values=spectrum.singular_values,
@@ -233,14 +268,32 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
     )
 
 
+def _label_anchors(
+    setting: _Setting, labels: RowLabels, support: Array, weights: tuple[float, ...]
+) -> NDArray[np.int64]:
+    """Give each anchor the cluster that leans on it most; as published for one view, that of the nearest row."""
+    source, views = setting.source, setting.sets.views
+    if setting.plan.published_norm == "spectral" and not setting.plan.exact:
+        assert isinstance(labels, GivenLabels)
+        rows = source.read(slice(0, source.n_rows))
+        return np.asarray(labels.labels[pairwise_distances_argmin(views[0], rows[0])])
+    joined = np.hstack([np.sqrt(weight) * view for view, weight in zip(views, weights, strict=True)])
+    return label_anchors(support, joined, setting.plan.anchors.signed)
+
+
 def _exact(
-    setting: _Setting, engine: Engine, weights: tuple[float, ...], soft: dict[str, Any], support: Array
+    setting: _Setting,
+    engine: Engine,
+    weights: tuple[float, ...],
+    labels: RowLabels,
+    soft: dict[str, Any],
+    support: Array,
 ) -> dict[str, Any]:
     """Return what changes when the graph is cut into exactly k components."""
     plan, sets = setting.plan, setting.sets
     options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": weights, "ridge": setting.ridge}
     exact = exact_structure(
-        engine, setting.source, sets.views, soft["labels"], soft["anchor_labels"], support, **options
+        engine, setting.source, sets.views, labels, soft["anchor_labels"], support, plan.n_clusters, **options
     )
     return {
         "graph": exact.graph,

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kedge.engines.contract import Engine
+from kedge.model.block_step import solve_block
 from kedge.model.driver_step import (
     Digest,
     Structure,
@@ -116,7 +118,7 @@ def iterate(
             embedding = _embedded(engine, last, layout)
         if weights:
             state = state.with_weights(weights[-1].tolist())
-        digest = digest_summary(state, engine.run_pass(state), layout, structure, rules.weighting)
+        digest = digest_summary(state, engine.run_pass(partial(solve_block, state)), layout, structure, rules.weighting)
         objective.append(digest.objective)
         weights.append(digest.view_weights)
         done = state
@@ -135,8 +137,7 @@ def iterate(
 
 
 def _embedded(engine: Engine, digest: Digest, layout: ColumnLayout) -> Array:
-    row_map = digest.spectrum.row_map[layout.anchor_of]
-    return np.concatenate(engine.map_coefficients(lambda _, block: np.asarray(block @ row_map)))
+    return np.asarray(engine.embedding(digest.spectrum.row_map[layout.anchor_of]))
 
 
 def _has_settled(

@@ -1,7 +1,8 @@
 """From coefficients and embedded rows to labels, block by block."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from kedge.model.anchor_selection.kmeans import published_kmeans
 from kedge.model.components import anchor_components
 from kedge.model.driver_step import Digest, fold_columns
 from kedge.model.label_rows import (
+    ClusterSums,
+    EmbeddedLabels,
     cluster_coordinates,
-    column_support,
     consensus_centers,
     embedding_centers,
-    nearest_center,
     sampled_rows,
+    sum_clusters,
 )
 from kedge.model.pass_state import ColumnLayout, PassState
 from kedge.model.spectral_map import spectral_map
@@ -47,8 +49,9 @@ class SetMap:
 
 @dataclass(frozen=True)
 class EmbeddedGraph:
-    """The damping of the joint embedding and the maps of the single sets."""
+    """The joint embedding with its damping, and the maps of the single sets."""
 
+    row_map: NDArray[Any]
     singular_values: Array
     n_sets: int
     set_maps: list[SetMap]
@@ -82,59 +85,46 @@ def label_as_published(
 ) -> tuple[NDArray[np.int64], Array]:
     """Cluster the rows of the embedding as they are, as the authors' release does."""
     labels, centers = published_kmeans(embedding, n_clusters, random_state, _PUBLISHED_STARTS)
-    return _without_empty(labels, centers)
+    kept = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
+    return np.searchsorted(kept, labels).astype(np.int64), np.asarray(centers, dtype=np.float64)[kept]
 
 
 def label_embedding(
-    engine: Engine, embedding: NDArray[Any], graph: EmbeddedGraph, n_clusters: int, random_state: RandomState
-) -> tuple[NDArray[np.int64], Array]:
-    """Cluster the rows of the embedding; labels are consecutive from zero, and centres are in their order."""
+    engine: Engine, graph: EmbeddedGraph, n_clusters: int, random_state: RandomState
+) -> tuple[EmbeddedLabels, ClusterSums]:
+    """Cluster the embedded rows; labels are consecutive from zero, and centres are in their order."""
     several = graph.n_sets > 1
-    rows = sampled_rows(len(embedding), n_clusters, random_state, for_consensus=several)
-    joint = cluster_coordinates(embedding[rows], graph.singular_values)
+    coefficients = engine.take(sampled_rows(engine.n_rows, n_clusters, random_state, for_consensus=several))
+    joint = cluster_coordinates(np.asarray(coefficients @ graph.row_map), graph.singular_values)
     if several:
-        coefficients = engine.coefficients()[rows]
         per_set = [one.coordinates(coefficients) for one in graph.set_maps]
         centers = consensus_centers(joint, per_set, n_clusters, random_state)
     else:
         centers = embedding_centers(joint, n_clusters, random_state)
-
-    def label(rows: slice, _: Any) -> NDArray[np.int64]:
-        return nearest_center(cluster_coordinates(embedding[rows], graph.singular_values), centers)
-
-    labels, centers = _without_empty(np.concatenate(engine.map_coefficients(label)), centers)
-    if len(centers) < n_clusters:
+    labels = EmbeddedLabels(graph.row_map, graph.singular_values, centers)
+    sums = engine.sum_blocks(partial(sum_clusters, labels, len(centers)))
+    kept = np.flatnonzero(sums.counts)
+    if len(kept) < n_clusters:
         warnings.warn(
-            f"only {len(centers)} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
+            f"only {len(kept)} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
             "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
             ConvergenceWarning,
             stacklevel=8,
         )
-    return labels, centers
+    # A centre that is nearest to no row can go without any label changing but in its number.
+    return replace(labels, centers=centers[kept]), ClusterSums(sums.support[:, kept], sums.counts[kept])
 
 
-def _without_empty(labels: NDArray[np.int64], centers: NDArray[Any]) -> tuple[NDArray[np.int64], Array]:
-    """Renumber the clusters that hold rows from zero and drop the centres of the others."""
-    kept = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
-    if len(kept) < len(centers):
-        labels = np.searchsorted(kept, labels).astype(np.int64)
-    return labels, np.asarray(centers, dtype=np.float64)[kept]
-
-
-def anchor_support(engine: Engine, labels: NDArray[np.int64], n_clusters: int, layout: ColumnLayout) -> Array:
-    """Return how much weight the rows of each cluster put on each anchor, shape (n_anchors, n_clusters)."""
-    blocks = engine.map_coefficients(lambda rows, block: column_support(block, labels[rows], n_clusters))
-    support = np.zeros((layout.n_anchors, n_clusters))
-    np.add.at(support, layout.anchor_of, np.sum(blocks, axis=0))
-    return support
-
-
-def fold_graph(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:
-    """Add up the columns of mirrored anchors, so that the graph has one column per anchor."""
-    if layout.is_plain:
-        return coefficients
-    ones = np.ones(len(layout.anchor_of), dtype=coefficients.dtype)
-    fold = sparse.csr_array((ones, layout.anchor_of, np.arange(len(ones) + 1)), shape=(len(ones), layout.n_anchors))
-    folded = sparse.csr_array(coefficients @ fold)
-    folded.sort_indices()
+def support_of_anchors(support: Array, layout: ColumnLayout) -> Array:
+    """Add up the support of the columns that belong to one anchor, shape (n_anchors, n_clusters)."""
+    folded = np.zeros((layout.n_anchors, support.shape[1]))
+    np.add.at(folded, layout.anchor_of, support)
     return folded
+
+
+def fold_of_columns(layout: ColumnLayout) -> sparse.csr_array | None:
+    """Return the map that adds up the columns of mirrored anchors, so that the graph has one column per anchor."""
+    if layout.is_plain:
+        return None
+    ones = np.ones(len(layout.anchor_of))
+    return sparse.csr_array((ones, layout.anchor_of, np.arange(len(ones) + 1)), shape=(len(ones), layout.n_anchors))

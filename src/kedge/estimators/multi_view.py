@@ -4,11 +4,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kedge.estimators.anchor_graph import AnchorGraphClusterer, checked_anchor_array
 from kedge.estimators.fitting import FittedGraph
 from kedge.estimators.parameter_rules import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
+from kedge.estimators.stored_input import check_matrix, columns_of
 from kedge.estimators.view_forms import (
     NamedViews,
     in_order_of_fit,
@@ -16,7 +17,7 @@ from kedge.estimators.view_forms import (
     single_matrix,
     split_views,
 )
-from kedge.estimators.view_input import FLOATS, Views, check_views
+from kedge.estimators.view_input import Views, check_views
 from kedge.model.view_scaling import ViewScaling
 from kedge.model.view_weighting import FixedWeighting, NormalisedWeighting, PublishedWeighting, ViewWeighting
 
@@ -101,6 +102,13 @@ class MSGL(AnchorGraphClusterer):
     callback : callable or None, default=None
         Called after every iteration with a report (iteration, objective, n_components, seconds); if it returns True the
         fit ends there and keeps the result so far.
+    scratch_folder : path or None, default=None
+        Where the weights of rows on disk are kept between passes, in files without a name that vanish with the model or
+        the process; None means the folder for temporary files.
+    checkpoint : path or None, default=None
+        Folder in which every finished pass is recorded. A fit of the same data and parameters that is started again
+        with it, after a crash or an interrupt, goes on from there and ends with the same result; it is emptied at the
+        end. Needs an integer ``random_state``.
 
     Attributes
     ----------
@@ -185,6 +193,8 @@ class MSGL(AnchorGraphClusterer):
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Any = None,
+        scratch_folder: Any = None,
+        checkpoint: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.views = views
@@ -212,6 +222,8 @@ class MSGL(AnchorGraphClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.scratch_folder = scratch_folder
+        self.checkpoint = checkpoint
 
     @classmethod
     def as_published(
@@ -255,7 +267,7 @@ class MSGL(AnchorGraphClusterer):
         Parameters
         ----------
         X : list or dict of matrices of shape (n_samples, n_features of the view), MuData object, or one matrix
-            The views; sparse ones are never made dense.
+            The views; sparse ones are never made dense. Views may be on disk, as for :class:`SGL`.
         y : None
             Ignored.
         observed : array-like of bool of shape (n_samples, n_views) or None, default=None
@@ -271,7 +283,7 @@ class MSGL(AnchorGraphClusterer):
         self.view_names_ = list(views.names)
         return self
 
-    def predict(self, X: Any, observed: Any = None) -> NDArray[np.int64]:
+    def predict(self, X: Any, observed: Any = None) -> Any:
         """Give new rows the clusters of the fit; they may lack views.
 
         With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, by the weighted sum of
@@ -288,11 +300,11 @@ class MSGL(AnchorGraphClusterer):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Cluster of each row.
+            Cluster of each row; of Dask arrays a lazy Dask array.
         """
         return self._predict_views(self._read(X, observed, reset=False))
 
-    def transform(self, X: Any, observed: Any = None) -> NDArray[Any]:
+    def transform(self, X: Any, observed: Any = None) -> Any:
         """Embed new rows: solve their row problems and map the weights to the embedding of the fit.
 
         Parameters
@@ -305,7 +317,7 @@ class MSGL(AnchorGraphClusterer):
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_clusters)
-            In the space of ``embedding_``.
+            In the space of ``embedding_``; of Dask arrays a lazy Dask array.
         """
         return self._transform_views(self._read(X, observed, reset=False))
 
@@ -330,7 +342,7 @@ class MSGL(AnchorGraphClusterer):
 
     def _read_columns(self, X: Any, observed: Any, reset: bool) -> Views:
         """Cut one matrix into its views."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=reset)
+        X = check_matrix(self, X, reset=reset, finite=False)
         if reset:
             feature_names = getattr(self, "feature_names_in_", None)
             names, columns = resolve_columns(self.views, X.shape[1], feature_names)
@@ -340,7 +352,7 @@ class MSGL(AnchorGraphClusterer):
         else:
             names = self.view_names_
         parts = [slice(*c) if isinstance(c, list) else c for c in self.view_columns_]
-        given = NamedViews(names, [X[:, part] for part in parts])
+        given = NamedViews(names, [columns_of(X, part) for part in parts])
         views = check_views(given, observed, None if reset else self.view_widths_)
         if reset:
             self.view_widths_ = views.widths

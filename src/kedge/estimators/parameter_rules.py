@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ SGL_RULES: dict[str, list[Any]] = {
     "n_jobs": [Options(Integral, {-1}), _COUNT, None],
     "verbose": ["verbose"],
     "callback": [callable, None],
+    "scratch_folder": [str, PathLike, None],
+    "checkpoint": [str, PathLike, None],
 }
 
 MSGL_RULES: dict[str, list[Any]] = SGL_RULES | {

@@ -4,11 +4,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kedge.estimators.anchor_graph import AnchorGraphClusterer, checked_anchor_array
 from kedge.estimators.parameter_rules import SGL_RULES, checked_fit
-from kedge.estimators.view_input import FLOATS, Views
+from kedge.estimators.stored_input import check_matrix
+from kedge.estimators.view_input import Views
 from kedge.model.view_weighting import FixedWeighting, ViewWeighting
 
 
@@ -73,6 +74,13 @@ class SGL(AnchorGraphClusterer):
     callback : callable or None, default=None
         Called after every iteration with a report (iteration, objective, n_components, seconds); if it returns True the
         fit ends there and keeps the result so far.
+    scratch_folder : path or None, default=None
+        Where the weights of rows on disk are kept between passes, in files without a name that vanish with the model or
+        the process; None means the folder for temporary files.
+    checkpoint : path or None, default=None
+        Folder in which every finished pass is recorded. A fit of the same data and parameters that is started again
+        with it, after a crash or an interrupt, goes on from there and ends with the same result; it is emptied at the
+        end. Needs an integer ``random_state``.
 
     Attributes
     ----------
@@ -156,6 +164,8 @@ class SGL(AnchorGraphClusterer):
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Any = None,
+        scratch_folder: Any = None,
+        checkpoint: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_anchors = n_anchors
@@ -179,6 +189,8 @@ class SGL(AnchorGraphClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.scratch_folder = scratch_folder
+        self.checkpoint = checkpoint
 
     @classmethod
     def as_published(cls, n_clusters: int, n_anchors: int, alpha: float, beta: float, **parameters: Any) -> Self:
@@ -219,8 +231,9 @@ class SGL(AnchorGraphClusterer):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows to cluster; sparse input is never made dense.
+        X : array-like, sparse matrix, or rows on disk, of shape (n_samples, n_features)
+            The rows to cluster; sparse input is never made dense. A path, a memory map, a Zarr array or an HDF5
+            dataset is read block by block: see "How large can it get" in the documentation.
         y : None
             Ignored.
 
@@ -229,9 +242,9 @@ class SGL(AnchorGraphClusterer):
         self : object
             The fitted estimator.
         """
-        return self._fit_views(Views([validate_data(self, X, accept_sparse="csr", dtype=FLOATS)], ("X",)))
+        return self._fit_views(self._read(X, reset=True))
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any) -> Any:
         """Give new rows the clusters of the fit.
 
         With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, at O(n_anchors n_features)
@@ -245,11 +258,11 @@ class SGL(AnchorGraphClusterer):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Cluster of each row.
+            Cluster of each row; of Dask arrays a lazy Dask array.
         """
-        return self._predict_views(self._new_rows(X))
+        return self._predict_views(self._read(X, reset=False))
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """Embed new rows: solve their row problems and map the weights to the embedding of the fit.
 
         Parameters
@@ -260,13 +273,15 @@ class SGL(AnchorGraphClusterer):
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_clusters)
-            In the space of ``embedding_``.
+            In the space of ``embedding_``; of Dask arrays a lazy Dask array.
         """
-        return self._transform_views(self._new_rows(X))
+        return self._transform_views(self._read(X, reset=False))
 
-    def _new_rows(self, X: Any) -> Views:
-        check_is_fitted(self)
-        return Views([validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)], ("X",))
+    def _read(self, X: Any, reset: bool) -> Views:
+        """Check X, in memory or not; ``reset`` in fit, else it must have the features of the fit."""
+        if not reset:
+            check_is_fitted(self)
+        return Views([check_matrix(self, X, reset=reset)], ("X",))
 
     def _weighting(self, prior: NDArray[np.float64]) -> ViewWeighting:
         return FixedWeighting()

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kedge.estimators.stored_input import is_path
+
 
 @dataclass(frozen=True)
 class NamedViews:
@@ -134,14 +136,14 @@ def _is_count(part: Any) -> bool:
 
 def _views_of_list(X: list[Any] | tuple[Any, ...]) -> NamedViews | None:
     """Take a list whose members are matrices for views; a list of rows, of whatever kind, is one matrix."""
-    kinds = [member is None or _n_dimensions(member) == 2 for member in X]
+    kinds = [member is None or is_path(member) or _n_dimensions(member) == 2 for member in X]
     if not any(kinds):
         return None
     if not all(kinds):
         number = kinds.index(False)
         raise ValueError(
             f"X is a list of views, but member {number} is not a 2-D array ({_describe(X[number])}); give every view "
-            "as a matrix with one row per sample, or None where all rows lack it"
+            "as a matrix with one row per sample, as a path, or None where all rows lack it"
         )
     names = [f"view {number}" for number in range(len(X))]
     return NamedViews(names, [None if member is None else single_matrix(member) for member in X])

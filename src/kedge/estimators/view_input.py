@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from kedge.estimators.stored_input import FLOATS, open_stored
 from kedge.estimators.view_forms import NamedViews
 from kedge.model.row_problem import View
+from kedge.sources.stored_view import StoredView
 
-FLOATS = [np.float64, np.float32]
 # Entries tested for NaN at a time.
 _BLOCK_ENTRIES = 1 << 20
 
@@ -92,14 +93,21 @@ def _checked_arrays(given: NamedViews, widths: Sequence[int] | None) -> list[Vie
         if matrix is None:
             arrays.append(None)
             continue
-        try:
-            array = check_array(matrix, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, input_name=name)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"{name!r}: {error}") from error
+        array = _checked_array(matrix, name)
         if widths is not None and array.shape[1] != widths[number]:
             raise ValueError(f"{name!r} has {array.shape[1]} features, but {widths[number]} in fit; pass the same ones")
         arrays.append(array)
     return arrays
+
+
+def _checked_array(matrix: Any, name: str) -> View:
+    try:
+        stored = matrix if isinstance(matrix, StoredView) else open_stored(matrix, gaps_allowed=True)
+        if stored is not None:
+            return stored
+        return check_array(matrix, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, input_name=name)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name!r}: {error}") from error
 
 
 def _common_row_count(arrays: list[View], names: Sequence[str]) -> int:
@@ -128,6 +136,8 @@ def _checked_observed(observed: Any, shape: tuple[int, int]) -> NDArray[np.bool_
 
 def _rows_of_nan(array: View, name: str, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which rows are NaN throughout; a row that is so in part, or infinite, is an error."""
+    if isinstance(array, StoredView):
+        return array.rows_of_nan()
     values = array.data if sparse.issparse(array) else array
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):

@@ -9,14 +9,14 @@ cluster is connected.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.block_step import RowBlock, solve_patterns
-from kedge.model.components import graph_components
+from kedge.model.block_step import RowBlock, gram_of, solve_patterns
+from kedge.model.components import anchor_components
 from kedge.model.row_problem import RowProblem, build_row_problem
 
 # Factor by which the ridge of a cluster in pieces is raised, and how often. The last value is beyond 1e30 times the
@@ -63,6 +63,8 @@ def solve_within_groups(
     groups: GroupProblems, block: RowBlock, labels: NDArray[np.int64], n_threads: int = 1
 ) -> sparse.csr_array:
     """Solve the rows of a block, each on the anchors of its cluster; ``labels`` are those of the block."""
+    if not len(labels):
+        return sparse.csr_array((0, groups.n_anchors), dtype=block.views[0].dtype)
     entries: list[tuple[Any, Any, Any]] = []
     for cluster in np.unique(labels):
         rows = np.flatnonzero(labels == cluster)
@@ -78,33 +80,49 @@ def solve_within_groups(
 
 
 @dataclass(frozen=True)
-class ExactGraph:
-    """The graph, the anchors that it uses, and the factor by which each cluster's ridge was raised."""
+class AnchorPairs:
+    """How many rows use each two anchors together, shape (n_anchors, n_anchors)."""
 
-    graph: sparse.csr_array
+    counts: NDArray[np.float64]
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of other rows."""
+        return type(self)(self.counts + other.counts)
+
+
+def pairs_of(graph: sparse.csr_array) -> AnchorPairs:
+    """Count the rows that use each two anchors together; stored zeros are no use."""
+    used = sparse.csr_array(((graph.data != 0).astype(np.float64), graph.indices, graph.indptr), shape=graph.shape)
+    return AnchorPairs(gram_of(used))
+
+
+@dataclass(frozen=True)
+class ConnectedGroups:
+    """The problems whose solution is connected, the anchors that it uses, and by how much each ridge was raised."""
+
+    problems: GroupProblems
     used_anchors: NDArray[np.intp]
     ridge_factors: NDArray[np.float64]
 
 
 def connected_groups(
-    solve_all: Callable[[GroupProblems], sparse.csr_array],
+    solve_all: Callable[[GroupProblems], AnchorPairs],
     anchors: Sequence[NDArray[np.floating[Any]]],
     anchor_groups: NDArray[np.int64],
-    labels: NDArray[np.int64],
     *,
     ridge: float,
     **problem_options: Any,
-) -> ExactGraph:
+) -> ConnectedGroups:
     """Solve all rows within their clusters, raising ridges until every cluster is one component.
 
     Parameters
     ----------
     solve_all : callable
-        Solves every row given the problems of the clusters, and returns the graph.
+        Solves every row given the problems of the clusters, and returns which anchors rows use together.
     anchors : sequence of arrays of shape (n_anchors, n_features of the view)
         Anchors per view.
-    anchor_groups, labels : arrays of shape (n_anchors,) and (n_rows,)
-        Cluster of every anchor and row.
+    anchor_groups : array of shape (n_anchors,)
+        Cluster of every anchor.
     ridge : float
         alpha in absolute units.
     **problem_options
@@ -118,13 +136,12 @@ def connected_groups(
             build_row_problem([a[own] for a in anchors], ridge=ridge * factor, **problem_options)
             for own, factor in zip(members, factors, strict=True)
         )
-        graph = solve_all(GroupProblems(problems, members, len(anchor_groups)))
-        graph.eliminate_zeros()
-        used = np.flatnonzero(np.bincount(graph.indices, minlength=graph.shape[1]))
-        graph = graph[:, used]
-        count, row_components, _ = graph_components(graph)
+        groups = GroupProblems(problems, members, len(anchor_groups))
+        together = solve_all(groups).counts
+        count, pieces = anchor_components(together, together.diagonal())
+        used = np.flatnonzero(pieces >= 0)
         if count == n_clusters:
-            return ExactGraph(graph, used, factors)
-        pairs = np.unique(np.column_stack([labels, row_components]), axis=0)
+            return ConnectedGroups(groups, used, factors)
+        pairs = np.unique(np.column_stack([anchor_groups[used], pieces[used]]), axis=0)
         factors[np.bincount(pairs[:, 0], minlength=n_clusters) > 1] *= RIDGE_STEP
     raise RuntimeError(f"the clusters could not be connected by raising the ridge {MOST_STEPS} times; this is a bug")

@@ -1,13 +1,16 @@
 """From the embedding to labels, and from labelled rows to labelled anchors."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kedge.model.anchor_selection.row_access import sample_rows
+from kedge.model.block_step import RowBlock
 from kedge.model.clustering_points import cluster_points
 from kedge.model.consensus import MOST_VOTERS, consensus_of_starts
 from kedge.model.row_problem import mirrored
@@ -25,6 +28,66 @@ DIRECTIONS_PER_CLUSTER = 1.2
 DAMPING_POWER = 2
 
 
+class RowLabels(Protocol):
+    """Labels of any block of rows."""
+
+    def of(self, block: RowBlock) -> NDArray[np.int64]:
+        """Return the labels of the rows of a block."""
+        ...
+
+
+@dataclass(frozen=True)
+class EmbeddedLabels:
+    """The nearest of some centres to the embedded rows, from their coefficients alone."""
+
+    row_map: NDArray[Any]
+    singular_values: NDArray[np.float64]
+    centers: NDArray[np.float64]
+
+    def of(self, block: RowBlock) -> NDArray[np.int64]:
+        """Embed the rows and return the nearest centres."""
+        embedded = np.asarray(block.coefficients @ self.row_map)
+        return nearest_center(cluster_coordinates(embedded, self.singular_values), self.centers)
+
+
+@dataclass(frozen=True)
+class GivenLabels:
+    """Labels that are already there for all rows."""
+
+    labels: NDArray[np.int64]
+
+    def of(self, block: RowBlock) -> NDArray[np.int64]:
+        """Return the labels of the rows of a block."""
+        return self.labels[block.rows]
+
+
+@dataclass(frozen=True)
+class ClusterSums:
+    """Sums over rows by cluster.
+
+    Attributes
+    ----------
+    support : array of shape (n_columns, n_clusters)
+        How much weight the rows of each cluster put on each column.
+    counts : array of shape (n_clusters,)
+        Rows of each cluster.
+    """
+
+    support: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+    def merge(self, other: Self) -> Self:
+        """Add the sums of other rows."""
+        return type(self)(self.support + other.support, self.counts + other.counts)
+
+
+def sum_clusters(labels: RowLabels, n_clusters: int, block: RowBlock) -> ClusterSums:
+    """Label the rows of a block and sum their coefficients by cluster."""
+    own = labels.of(block)
+    counts = np.bincount(own, minlength=n_clusters).astype(np.float64)
+    return ClusterSums(column_support(block.coefficients, own, n_clusters), counts)
+
+
 def count_directions(n_clusters: int) -> int:
     """Return how many singular vectors rows are compared in."""
     return int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters))
@@ -37,10 +100,10 @@ def cluster_coordinates(embedding: NDArray[Any], singular_values: NDArray[np.flo
 
 def sampled_rows(
     n_rows: int, n_clusters: int, random_state: RandomState, for_consensus: bool = False
-) -> slice | NDArray[np.intp]:
+) -> NDArray[np.intp]:
     """Return the rows that decide on the clusters: all of them, or a random sample in order."""
     size = MOST_VOTERS if for_consensus else max(LEAST_SAMPLED, SAMPLED_PER_CLUSTER * n_clusters)
-    return slice(None) if n_rows <= size else np.sort(random_state.choice(n_rows, size, replace=False))
+    return sample_rows(n_rows, size, random_state)
 
 
 def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:

@@ -29,6 +29,7 @@ class RowEmbedder:
     row_map: NDArray[np.float64]
     penalty: EmbeddingPenalty | None
     n_rounds: int
+    n_kept: int
 
     def weights(self, block: RowBlock, n_threads: int = 1) -> sparse.csr_array:
         """Return the coefficients of these rows; those the block may carry are not looked at."""
@@ -42,6 +43,10 @@ class RowEmbedder:
 
     def embed(self, block: RowBlock, n_threads: int = 1) -> NDArray[Any]:
         """Return the embedding of these rows, shape (n_rows, n_clusters)."""
+        return np.ascontiguousarray(self.embed_all(block, n_threads)[:, : self.n_kept])
+
+    def embed_all(self, block: RowBlock, n_threads: int = 1) -> NDArray[Any]:
+        """Return the same with the further directions that labels are decided in."""
         coefficients = self.weights(block, n_threads)
         return np.asarray(coefficients @ self.row_map.astype(coefficients.dtype))
 

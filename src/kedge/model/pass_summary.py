@@ -1,12 +1,23 @@
 """What a pass over the rows brings back: sums that merge in any grouping."""
 
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+
+class Mergeable(Protocol):
+    """Sums over rows that can be added to those over other rows."""
+
+    def merge(self, other: Self) -> Self:
+        """Add the sums of other rows."""
+        ...
+
+
+Sums = TypeVar("Sums", bound=Mergeable)
 
 
 @dataclass(frozen=True)
@@ -48,10 +59,23 @@ class PassSummary:
         return type(self)(**sums)
 
 
-def merge_summaries(summaries: list[PassSummary]) -> PassSummary:
-    """Merge pairwise in a fixed tree, so that the sum does not depend on which block was done first."""
-    level = list(summaries)
-    while len(level) > 1:
-        merged = [first.merge(second) for first, second in zip(level[::2], level[1::2], strict=False)]
-        level = merged + level[2 * len(merged) :]
-    return level[0]
+class MergeTree(Generic[Sums]):
+    """Merges sums that come in order, in a fixed tree of neighbours; only as many are kept as the tree is high."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, Sums]] = []
+
+    def add(self, sums: Sums) -> None:
+        """Take the next sums; two neighbours that stand for equally many blocks become one."""
+        height = 0
+        while self._parts and self._parts[-1][0] == height:
+            sums = self._parts.pop()[1].merge(sums)
+            height += 1
+        self._parts.append((height, sums))
+
+    def total(self) -> Sums:
+        """Return the sums of all that was added."""
+        total = self._parts[-1][1]
+        for _, sums in reversed(self._parts[:-1]):
+            total = sums.merge(total)
+        return total

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from kedge.model.row_problem import View
 
 SCALES = ("none", "zscore", "minmax", "l2", "zscore_l2", "auto")
 # A nonnegative view with more zeros than this is counts or text: centring it would destroy what zero means.
-_MOSTLY_ZERO = 0.7
+MOSTLY_ZERO = 0.7
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class ViewScaling:
 
     def apply(self, rows: View) -> View:
         """Return the scaled rows in their own dtype; the rows given stay as they are."""
-        if self.kind == "none":
+        if self.kind == "none" or not rows.shape[0]:
             return rows
         if self.kind == "l2":
             return normalize(rows) / rows.dtype.type(self.size)
@@ -52,45 +53,79 @@ class ViewScaling:
         return normalize(moved, copy=False) / rows.dtype.type(self.size) if unit_rows else moved
 
 
-def learn_scaling(kind: str, blocks: Callable[[], Iterable[View]], name: str = "X") -> ViewScaling:
-    """Learn the scaling of a view from its rows; ``blocks()`` goes over them anew at every call."""
+class ViewStatistics(Protocol):
+    """What a scaling is learnt from; see :class:`BlockStatistics`."""
+
+    def is_sparse(self) -> bool:
+        """Whether the view is sparse."""
+        ...
+
+    def is_mostly_zero(self) -> bool:
+        """Whether a dense view has no negative entry and more zeros than counts would be centred for."""
+        ...
+
+    def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+        """Return what to subtract from each column and divide it by, and which columns are constant."""
+        ...
+
+    def mean_squared_norm(self, scaling: ViewScaling) -> float:
+        """Return the mean squared length of the scaled rows."""
+        ...
+
+
+def learn_scaling(kind: str, statistics: ViewStatistics, name: str = "X") -> ViewScaling:
+    """Learn the scaling of a view."""
     if kind == "auto":
-        kind = _automatic_kind(blocks())
+        kind = "l2" if statistics.is_sparse() or statistics.is_mostly_zero() else "zscore_l2"
     if kind == "none":
         return ViewScaling("none")
-    scaling = ViewScaling("l2") if kind == "l2" else _learn_columns(kind, blocks(), name)
-    total, n_rows = 0.0, 0
-    for block in blocks():
-        total += squared_norm(scaling.apply(block))
-        n_rows += block.shape[0]
-    return ViewScaling(scaling.kind, scaling.shift, scaling.factor, float(np.sqrt(total / n_rows)) or 1.0)
-
-
-def _automatic_kind(blocks: Iterable[View]) -> str:
-    zeros, entries = 0, 0
-    for block in blocks:
-        if sparse.issparse(block):
-            return "l2"
-        if block.min(initial=0.0) < 0:
-            return "zscore_l2"
-        zeros += block.size - int(np.count_nonzero(block))
-        entries += block.size
-    return "l2" if zeros > _MOSTLY_ZERO * entries else "zscore_l2"
-
-
-def _learn_columns(kind: str, blocks: Iterable[View], name: str) -> ViewScaling:
-    scaler: Any = None
-    for block in blocks:
-        if sparse.issparse(block):
+    shift = factor = None
+    if kind != "l2":
+        if statistics.is_sparse():
             raise ValueError(
                 f"scale={kind!r} shifts columns and would make the sparse {name} dense; use scale='l2' or 'none', or "
                 f"pass {name}.toarray() if it fits in memory"
             )
-        scaler = scaler or (MinMaxScaler() if kind == "minmax" else StandardScaler())
-        scaler.partial_fit(block)
-    if kind != "minmax":
-        constant, shift, spread = scaler.var_ == 0, scaler.mean_, scaler.scale_
-    else:
-        constant, shift, spread = scaler.data_range_ == 0, scaler.data_min_, scaler.data_range_
-    factor = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
-    return ViewScaling(kind, np.asarray(shift, dtype=np.float64), factor)
+        shift, spread, constant = statistics.columns(kind)
+        shift = np.asarray(shift, dtype=np.float64)
+        factor = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
+    size = float(np.sqrt(statistics.mean_squared_norm(ViewScaling(kind, shift, factor))))
+    return ViewScaling(kind, shift, factor, size or 1.0)
+
+
+@dataclass(frozen=True)
+class BlockStatistics:
+    """Statistics of blocks of rows on this machine; ``blocks()`` goes over them anew at every call."""
+
+    blocks: Callable[[], Iterable[View]]
+
+    def is_sparse(self) -> bool:
+        """Look at the first block."""
+        return any(sparse.issparse(block) for block in islice(self.blocks(), 1))
+
+    def is_mostly_zero(self) -> bool:
+        """Count zeros until a negative entry decides."""
+        zeros, entries = 0, 0
+        for block in self.blocks():
+            if block.min(initial=0.0) < 0:
+                return False
+            zeros += block.size - int(np.count_nonzero(block))
+            entries += block.size
+        return zeros > MOSTLY_ZERO * entries
+
+    def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+        """Let scikit-learn's scalers go over the blocks."""
+        scaler: Any = MinMaxScaler() if kind == "minmax" else StandardScaler()
+        for block in self.blocks():
+            scaler.partial_fit(block)
+        if kind != "minmax":
+            return scaler.mean_, scaler.scale_, scaler.var_ == 0
+        return scaler.data_min_, scaler.data_range_, scaler.data_range_ == 0
+
+    def mean_squared_norm(self, scaling: ViewScaling) -> float:
+        """Scale every block."""
+        total, n_rows = 0.0, 0
+        for block in self.blocks():
+            total += squared_norm(scaling.apply(block))
+            n_rows += block.shape[0]
+        return total / n_rows

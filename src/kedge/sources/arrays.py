@@ -1,4 +1,4 @@
-"""Rows of arrays in memory, or mapped into it."""
+"""Rows of arrays in memory, or of stored views that are read like arrays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,20 +8,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.model.row_problem import View
-from kedge.model.view_scaling import ViewScaling, learn_scaling
+from kedge.model.view_scaling import BlockStatistics, ViewScaling, learn_scaling
 from kedge.sources.contract import Rows
+from kedge.sources.dask_rows import DaskReader, DaskStatistics
+from kedge.sources.stored_view import StoredView
 
 # Rows looked at together while a scaling is learnt.
 _SCALING_ROWS = 8192
 
 
 class ArraySource:
-    """Views as arrays or CSR arrays with equal row counts; blocks are scaled as they are read, X is never copied.
+    """Views with equal row counts; blocks are scaled as they are read, X is never copied.
 
     Parameters
     ----------
     views : sequence of arrays of shape (n_rows, n_features of the view)
-        The views.
+        Arrays, CSR arrays, or :class:`kedge.sources.stored_view.StoredView`.
     scalings : sequence of ViewScaling
         What happens to each of them.
     observed : array of bool of shape (n_rows, n_views), default=None
@@ -37,28 +39,43 @@ class ArraySource:
         observed: NDArray[np.bool_] | None = None,
         view_names: Sequence[str] = ("X",),
     ) -> None:
-        self._views = list(views)
-        self._scalings = list(scalings)
-        self._observed = observed
+        self.views = list(views)
+        self.scalings = list(scalings)
+        self.mask = observed
         self.view_names = tuple(view_names)
-        self.n_rows = int(self._views[0].shape[0])
-        self.dtype: np.dtype[Any] = np.result_type(*(view.dtype for view in self._views))
+        self.n_rows = int(self.views[0].shape[0])
+        self.dtype: np.dtype[Any] = np.result_type(*(view.dtype for view in self.views))
+        dask_views = [isinstance(getattr(view, "reader", None), DaskReader) for view in self.views]
+        self.on_dask = any(dask_views)
+        if self.on_dask and not all(dask_views):
+            name = self.view_names[dask_views.index(False)]
+            raise ValueError(
+                f"{name!r} is no Dask array, but other views are; pass all of them as Dask arrays, or none"
+            )
+        self.in_memory = not any(isinstance(view, StoredView) for view in self.views)
+        self.bytes_per_row = sum(_bytes_per_row(view, self.dtype.itemsize) for view in self.views)
 
     def read(self, rows: Rows) -> Sequence[View]:
         """Return these rows of every view, scaled; rows that lack a view are zero there."""
-        return [self._read_view(number, rows) for number in range(len(self._views))]
+        return [self._read_view(number, rows) for number in range(len(self.views))]
 
     def observed(self, rows: Rows) -> NDArray[np.bool_] | None:
         """Return which views these rows have, or None if no row lacks any."""
-        return None if self._observed is None else self._observed[rows]
+        return None if self.mask is None else self.mask[rows]
 
     def _read_view(self, number: int, rows: Rows) -> View:
-        block = self._views[number][rows].astype(self.dtype, copy=False)
-        if self._observed is None or self._observed[rows, number].all():
-            return self._scalings[number].apply(block)
+        block = self.views[number][rows].astype(self.dtype, copy=False)
+        if self.mask is None or self.mask[rows, number].all():
+            return self.scalings[number].apply(block)
         # What stands there may be NaN, and a scaling may move zeros: so before and after.
-        lacking = ~self._observed[rows, number]
-        return without_rows(self._scalings[number].apply(without_rows(block, lacking)), lacking)
+        lacking = ~self.mask[rows, number]
+        return without_rows(self.scalings[number].apply(without_rows(block, lacking)), lacking)
+
+
+def _bytes_per_row(view: View, itemsize: int) -> int:
+    if sparse.issparse(view):
+        return int((itemsize + view.indices.itemsize) * view.nnz / max(view.shape[0], 1))
+    return itemsize * int(view.shape[1])
 
 
 def without_rows(block: View, lacking: NDArray[np.bool_]) -> View:
@@ -75,6 +92,8 @@ def learn_array_scaling(
     kind: str, view: View, name: str = "X", observed: NDArray[np.bool_] | None = None
 ) -> ViewScaling:
     """Learn the scaling of one view from all rows that have it."""
+    if isinstance(view, StoredView) and isinstance(view.reader, DaskReader):
+        return learn_scaling(kind, DaskStatistics(view.reader, view.columns, observed), name)
 
     def blocks() -> Any:
         for start in range(0, view.shape[0], _SCALING_ROWS):
@@ -85,4 +104,4 @@ def learn_array_scaling(
             if block.shape[0]:
                 yield block
 
-    return learn_scaling(kind, blocks, name)
+    return learn_scaling(kind, BlockStatistics(blocks), name)

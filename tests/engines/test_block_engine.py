@@ -1,5 +1,7 @@
 """Blocks, threads and library thread pools do not change what a pass finds."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,27 +10,33 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_info
 
 from kedge import SGL
-from kedge.engines import in_memory
-from kedge.engines.in_memory import InMemoryEngine, one_thread_per_library, rows_per_block
+from kedge.engines import block_rows
+from kedge.engines.block_engine import BlockEngine
+from kedge.engines.block_rows import cut_rows, rows_per_block
+from kedge.engines.library_threads import one_thread_per_library
 from kedge.model.block_step import RowBlock, solve_block
 from kedge.model.pass_state import PassState
 from kedge.model.row_problem import build_row_problem
 from kedge.model.view_scaling import ViewScaling
+from kedge.row_store.in_memory import MemoryStore
 from kedge.sources.arrays import ArraySource
 
 X = load_digits(return_X_y=True)[0][:500]
 STATE = PassState((build_row_problem([X[::20]], weights=[1.0], ridge=100.0),))
 
 
+def engine_of(blocks, n_threads=1):
+    source = ArraySource([X], [ViewScaling("none")])
+    return BlockEngine(source, blocks, lambda: MemoryStore(len(blocks)), n_threads)
+
+
 @given(st.integers(1, 600), st.integers(1, 4))
 @settings(max_examples=25)
-def test_blocks_give_the_sums_and_rows_of_the_whole_array(block_rows, n_threads):
+def test_blocks_give_the_sums_and_rows_of_the_whole_array(step, n_threads):
     whole, expected = solve_block(STATE, RowBlock(slice(0, 500), [X]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(in_memory, "rows_per_block", lambda n_columns: block_rows)
-        engine = InMemoryEngine(ArraySource([X], [ViewScaling("none")]), STATE.n_columns, n_threads)
-    summary = engine.run_pass(STATE)
-    np.testing.assert_allclose(engine.coefficients().toarray(), whole.toarray(), atol=1e-10)
+    engine = engine_of(cut_rows(500, step), n_threads)
+    summary = engine.run_pass(partial(solve_block, STATE))
+    np.testing.assert_allclose(engine.graph(None).toarray(), whole.toarray(), atol=1e-10)
     np.testing.assert_allclose(summary.gram, expected.gram, rtol=1e-10)
     np.testing.assert_allclose(summary.column_sums, expected.column_sums, rtol=1e-10)
     np.testing.assert_allclose(summary.view_values, expected.view_values, rtol=1e-10)
@@ -38,23 +46,23 @@ def test_blocks_give_the_sums_and_rows_of_the_whole_array(block_rows, n_threads)
 
 @pytest.mark.parametrize("options", [{}, {"beta": 0.3}, {"structure": "exact"}, {"signed": True}])
 def test_threads_give_the_same_bits_and_blocks_the_same_labels(options, monkeypatch):
-    monkeypatch.setattr(in_memory, "MOST_ROWS", 64)
+    monkeypatch.setattr(block_rows, "MOST_ROWS", 64)
     several = [SGL(10, random_state=0, n_jobs=n, **options).fit(X) for n in (1, 2, 5)]
     for model in several[1:]:
         np.testing.assert_array_equal(model.labels_, several[0].labels_)
         np.testing.assert_array_equal(model.graph_.data, several[0].graph_.data)
         np.testing.assert_array_equal(model.objective_, several[0].objective_)
         np.testing.assert_array_equal(model.transform(X), several[0].transform(X))
-    monkeypatch.setattr(in_memory, "MOST_ROWS", 8192)
+    monkeypatch.setattr(block_rows, "MOST_ROWS", 8192)
     whole = SGL(10, random_state=0, **options).fit(X)
     np.testing.assert_array_equal(whole.labels_, several[0].labels_)
     np.testing.assert_allclose(whole.graph_.toarray(), several[0].graph_.toarray(), atol=1e-10)
 
 
 def test_an_error_in_a_block_reaches_the_caller_and_ends_the_threads():
-    engine = InMemoryEngine(ArraySource([X], [ViewScaling("none")]), 100_000, 2)
+    engine = engine_of(cut_rows(500, 100), 2)
     with pytest.raises(ZeroDivisionError):
-        engine.map_blocks(lambda block: 1 // 0)
+        engine.per_row(lambda block: 1 // 0, width=None, dtype=float)
     engine.close()
 
 
@@ -67,5 +75,5 @@ def test_libraries_are_held_to_one_thread_and_released():
 
 def test_blocks_depend_on_the_columns_alone():
     assert rows_per_block(50) == rows_per_block(50)
-    assert rows_per_block(1) == in_memory.MOST_ROWS
+    assert rows_per_block(1) == block_rows.MOST_ROWS
     assert rows_per_block(1000) == 1000

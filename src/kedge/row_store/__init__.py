@@ -1,0 +1,1 @@
+"""Where the coefficients are between passes: in memory, or in a scratch file."""

@@ -1,0 +1,163 @@
+"""Rows of Dask arrays: samples come to the driver, blocks stay where they are."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.model.block_step import squared_norm
+from kedge.model.view_scaling import MOSTLY_ZERO, ViewScaling
+from kedge.sources.view_reader import SortedRows
+
+
+def is_dask_array(thing: Any) -> bool:
+    """Whether a thing is a Dask array; Dask is not imported for the question."""
+    found = getattr(sys.modules.get("dask.array"), "Array", None)
+    return isinstance(found, type) and isinstance(thing, found)
+
+
+class DaskReader:
+    """Reader of a Dask array whose chunks hold whole rows.
+
+    Parameters
+    ----------
+    array : dask.array.Array of shape (n_rows, n_features)
+        With known chunk sizes and one chunk along the features; chunks may be CSR.
+    """
+
+    name = "Dask array"
+    feature_names: list[str] | None = None
+
+    def __init__(self, array: Any) -> None:
+        _check_chunks(array)
+        self.dtype: np.dtype[Any] = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"the Dask array holds {array.dtype} and not numbers; convert it with astype(float) first")
+        self.array = array if array.dtype == self.dtype else array.astype(self.dtype)
+        if 0 in array.chunks[0]:  # several reductions of Dask stumble over empty chunks
+            self.array = self.array.rechunk({0: tuple(size for size in array.chunks[0] if size)})
+        self.n_rows, self.width = (int(size) for size in array.shape)
+
+    @property
+    def row_chunks(self) -> tuple[int, ...]:
+        """Rows of each chunk."""
+        return tuple(int(size) for size in self.array.chunks[0])
+
+    def read(self, rows: SortedRows) -> Any:
+        """Compute these rows."""
+        # Unoptimised graphs keep the names of tasks, which a scheduler must see with one meaning only.
+        block = self.array[rows].compute(optimize_graph=False)
+        return sparse.csr_array(block) if sparse.issparse(block) else np.ascontiguousarray(block)
+
+    def place(self, row: int, column: int) -> str:
+        """Return where an entry is."""
+        chunk = int(np.searchsorted(np.cumsum(self.row_chunks), row, side="right"))
+        return f"Dask array, row {row} (chunk {chunk}), column {column}"
+
+    def rows_of_nan(self, columns: NDArray[np.intp] | None) -> NDArray[np.bool_]:
+        """Return which rows are NaN throughout; only this mask travels, and only if there is a NaN."""
+        part = self.array if columns is None else self.array[:, columns]
+        if isinstance(getattr(part, "_meta", None), np.ndarray) and np.isnan(dask_compute(part.sum())[0]):
+            import dask.array
+
+            return np.asarray(dask_compute(dask.array.isnan(part).all(axis=1))[0])
+        return np.zeros(self.n_rows, dtype=bool)
+
+
+@dataclass(frozen=True)
+class DaskStatistics:
+    """Statistics of a Dask array by its own reductions; see :class:`kedge.model.view_scaling.ViewStatistics`.
+
+    Attributes
+    ----------
+    reader : DaskReader
+        The array.
+    columns_of_view : array of int or None
+        Columns that belong to the view.
+    observed : array of bool of shape (n_rows,) or None
+        Rows that have the view.
+    """
+
+    reader: DaskReader
+    columns_of_view: NDArray[np.intp] | None
+    observed: NDArray[np.bool_] | None
+
+    def is_sparse(self) -> bool:
+        """Look at what the chunks are made of."""
+        return not isinstance(self.reader.array._meta, np.ndarray)
+
+    def is_mostly_zero(self) -> bool:
+        """Look at the least entry and count zeros."""
+        rows = self._rows()
+        least, zeros = dask_compute(rows.min(), (rows == 0).sum())
+        return bool(least >= 0 and zeros > MOSTLY_ZERO * np.prod(rows.shape, dtype=float))
+
+    def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+        """Return mean and deviation, or least entry and range, of every column."""
+        rows = self._rows().astype(np.float64)
+        least, most = rows.min(axis=0), rows.max(axis=0)
+        if kind == "minmax":
+            least, most = dask_compute(least, most)
+            return least, most - least, most == least
+        mean, deviation, least, most = dask_compute(rows.mean(axis=0), rows.std(axis=0), least, most)
+        return mean, deviation, most == least
+
+    def mean_squared_norm(self, scaling: ViewScaling) -> float:
+        """Scale every chunk where it is."""
+        rows = self._rows()
+        blocks = rows.to_delayed(optimize_graph=False).ravel()
+        total = sum(delayed_call(_squared_norm_scaled, block, scaling) for block in blocks)
+        return float(dask_compute(total)[0]) / int(rows.shape[0])
+
+    def _rows(self) -> Any:
+        rows = self.reader.array if self.columns_of_view is None else self.reader.array[:, self.columns_of_view]
+        return rows if self.observed is None else rows[np.flatnonzero(self.observed)]
+
+
+def _squared_norm_scaled(block: Any, scaling: ViewScaling) -> float:
+    rows = sparse.csr_array(block) if sparse.issparse(block) else block
+    return squared_norm(scaling.apply(rows))
+
+
+def dask_compute(*lazy: Any) -> Any:
+    """Compute several results in one go."""
+    import dask
+
+    return dask.compute(*lazy, optimize_graph=False)
+
+
+def delayed_call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return a call as a task."""
+    import dask
+
+    return dask.delayed(function)(*arguments)
+
+
+def _check_chunks(array: Any) -> None:
+    if array.ndim != 2:
+        raise ValueError(f"the Dask array has {array.ndim} dimensions; rows and features are two")
+    if any(np.isnan(size) for sizes in array.chunks for size in sizes):
+        raise ValueError(
+            "the Dask array has chunks of unknown size, as those made from data frames have; call "
+            "X.compute_chunk_sizes() first, or to_dask_array(lengths=True)"
+        )
+    if len(array.chunks[1]) > 1:
+        raise ValueError(
+            f"the Dask array is cut along its features, into {len(array.chunks[1])} chunks, but every row must be "
+            "whole; use X.rechunk({1: -1})"
+        )
+    if 0 in array.shape:
+        raise ValueError(f"the Dask array of shape {array.shape} is empty; at least one row and one feature are needed")
+
+
+def blocks_of(readers: Sequence[DaskReader]) -> tuple[list[slice], list[list[Any]]]:
+    """Return the rows of every chunk, and the delayed chunks of all views; the first view decides where to cut."""
+    chunks = readers[0].row_chunks
+    ends = np.cumsum(chunks)
+    rows = [slice(int(end) - size, int(end)) for end, size in zip(ends, chunks, strict=True)]
+    views = [reader.array.rechunk({0: chunks}).to_delayed(optimize_graph=False).ravel().tolist() for reader in readers]
+    return rows, [list(parts) for parts in zip(*views, strict=True)]

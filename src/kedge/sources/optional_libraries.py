@@ -1,0 +1,23 @@
+"""Libraries that only some kinds of files need."""
+
+import importlib
+from typing import Any
+
+
+def load_library(module: str, extra: str, purpose: str) -> Any:
+    """Return a module; an error that says what to install if it is absent.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module.
+    extra : str
+        The extra of this package that brings it.
+    purpose : str
+        What it is needed for.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise ImportError(f"{purpose} needs {library}, which is not here: pip install 'kedge[{extra}]'") from error

@@ -1,0 +1,151 @@
+"""Dask arrays: the same result on worker processes, also when one is killed; errors that say what to do."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import dask
+import dask.array
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+from kedge import MSGL, SGL
+
+X = load_digits(return_X_y=True)[0][:900]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def here():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def cut(rows, size=100):
+    return dask.array.from_array(rows, chunks=(size, -1))
+
+
+def assert_same(model, whole):
+    np.testing.assert_array_equal(model.labels_.compute(), whole.labels_)
+    np.testing.assert_allclose(model.graph_.compute().toarray(), whole.graph_.toarray(), atol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{}, {"beta": 0.5}, {"structure": "exact", "scale": "zscore"}])
+def test_worker_processes_give_the_result_of_one_machine(client, options):
+    whole, model = (SGL(10, random_state=0, **options).fit(rows) for rows in (X, cut(X)))
+    assert_same(model, whole)
+    assert isinstance(model.labels_, dask.array.Array)
+    assert model.labels_.chunks == ((100,) * 9,)
+    np.testing.assert_array_equal(model.predict(cut(X, 70)).compute(), whole.predict(X))
+    np.testing.assert_allclose(model.transform(cut(X, 70)).compute(), whole.transform(X), atol=1e-10)
+
+
+def test_several_views_with_gaps(client):
+    views = [X[:, :30].copy(), X[:, 30:]]
+    views[0][5:25] = np.nan
+    whole = MSGL(10, random_state=0).fit(views)
+    model = MSGL(10, random_state=0).fit([cut(views[0]), cut(views[1], 150)])
+    assert_same(model, whole)
+    np.testing.assert_allclose(model.view_weights_, whole.view_weights_, rtol=1e-10)
+    np.testing.assert_array_equal(model.predict([None, cut(X[:, 30:])]).compute(), whole.predict([None, X[:, 30:]]))
+
+
+def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(client):
+    options = {"beta": 0.5, "tol": 0.0, "max_iter": 6, "random_state": 0}
+    killed = []
+
+    def kill_soon(report):
+        if report.iteration == 3:
+            pid = next(iter(client.run(os.getpid).values()))
+            killed.append(pid)
+            threading.Thread(target=_kill_while_it_works, args=(pid,)).start()
+
+    with pytest.warns(match="did not settle"):
+        whole = SGL(10, **options).fit(X)
+    with pytest.warns(match="did not settle"):
+        model = SGL(10, callback=kill_soon, **options).fit(cut(X, 30))
+    assert killed
+    assert killed[0] not in client.run(os.getpid).values()
+    assert_same(model, whole)
+
+
+def _kill_while_it_works(pid):
+    time.sleep(0.05)  # into the next pass
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_prediction_is_lazy(here):
+    model = SGL(10, random_state=0).fit(X)
+    read = []
+
+    def load(block):
+        read.append(len(block))
+        return block
+
+    rows = cut(X, 300).map_blocks(load, dtype=X.dtype, meta=np.empty((0, 0)))
+    labels = model.predict(rows)
+    assert read == []
+    np.testing.assert_array_equal(labels[:10].compute(), model.predict(X[:10]))
+    assert read == [300]
+
+
+def test_sparse_chunks(here):
+    rows = np.where(X > 8, X, 0)
+    lazy = cut(rows).map_blocks(sparse.csr_array)
+    assert_same(SGL(10, random_state=0).fit(lazy), SGL(10, random_state=0).fit(sparse.csr_array(rows)))
+
+
+def test_a_pickled_model_brings_its_results_along(here):
+    model = SGL(10, random_state=0).fit(cut(X))
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.labels_, model.labels_.compute())
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+
+
+def test_features_in_several_chunks_are_refused(here):
+    rows = dask.array.from_array(X, chunks=(100, 32))
+    with pytest.raises(ValueError, match=r"cut along its features, into 2 chunks.*X.rechunk\(\{1: -1\}\)"):
+        SGL(10).fit(rows)
+
+
+def test_unknown_chunk_sizes_are_refused(here):
+    rows = cut(X)
+    with pytest.raises(ValueError, match=r"chunks of unknown size.*compute_chunk_sizes"):
+        SGL(10).fit(rows[rows[:, 0] >= 0])
+
+
+def test_nan_is_named_with_its_row(here):
+    rows = X.copy()
+    rows[733, 5] = np.nan
+    with pytest.raises(ValueError, match=r"Dask array, row 733.*, column 5: NaN"):
+        SGL(10, random_state=0).fit(cut(rows))
+
+
+@pytest.mark.parametrize("rows", [np.zeros((0, 3)), np.zeros((5, 3, 2)), np.full((9, 2), "a")])
+def test_arrays_that_are_no_rows_are_refused(here, rows):
+    with pytest.raises(ValueError, match="Dask array"):
+        SGL(2).fit(dask.array.from_array(rows))
+
+
+def test_views_in_memory_and_on_dask_do_not_mix(here):
+    with pytest.raises(ValueError, match="'view 1' is no Dask array, but other views are"):
+        MSGL(10, random_state=0).fit([cut(X[:, :30]), X[:, 30:]])
+
+
+def test_a_checkpoint_is_for_one_machine(here, tmp_path):
+    with pytest.raises(ValueError, match="checkpoint is for rows on one machine"):
+        SGL(10, checkpoint=tmp_path, random_state=0).fit(cut(X))
