@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo test lint format bench bench-clustering bench-multi-view sanitize clean
+.PHONY: demo test lint format bench bench-clustering bench-multi-view bench-scale sanitize clean
 .DELETE_ON_ERROR:
 
 # Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
@@ -45,6 +45,11 @@ bench-clustering: $(INSTALLED)
 bench-multi-view: $(INSTALLED)
 	for program in speed quality missing anchor_update; do \
 		$(BIN)/python -m benchmarks.multi_view.$$program || exit 1; done
+
+# Files of 8 GB, a Dask cluster of two processes, samples instead of all rows; half an hour in all.
+bench-scale: $(INSTALLED)
+	for program in out_of_core dask_traffic sampling; do \
+		$(BIN)/python -m benchmarks.scale.$$program || exit 1; done
 
 # The C++ solver alone, under the address, undefined-behaviour and thread sanitizers.
 sanitize:

@@ -12,7 +12,7 @@ from kedge import SGL
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
-N_SUBSPACES, DIM, AMBIENT_DIM = 5, 3, 10
+N_SUBSPACES, DIM, AMBIENT_DIM = 5, 3, 30
 SIZES, LARGE_FROM = (10_000, 100_000, 1_000_000, 10_000_000), 100_000
 QUICK_SIZES, QUICK_LARGE_FROM = (200, 400, 800), 400
 REPEATS = 3

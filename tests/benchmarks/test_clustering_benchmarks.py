@@ -144,6 +144,11 @@ def test_multi_view_programs_run(name):
     run_quick(name, of="multi_view")
 
 
+@pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "sampling"])
+def test_benchmarks_of_scale_run(name):
+    run_quick(name, of="scale")
+
+
 def test_cells_are_dropped_at_the_share_asked_for_and_no_row_loses_all(monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
     missing = importlib.import_module("benchmarks.multi_view.missing")

@@ -1,19 +1,25 @@
 """Chunks of Dask arrays, solved where they are; only sums over rows travel."""
 
+import pickle
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import dask
 import dask.array
 import numpy as np
+from dask.sizeof import sizeof
+from distributed import default_client, futures_of, wait
 from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.engines.block_rows import cut_rows
 from kedge.engines.contract import Sums
 from kedge.model.block_step import RowBlock
-from kedge.model.pass_summary import MergeTree
+from kedge.model.exact_structure import AnchorPairs
+from kedge.model.label_rows import ClusterSums
+from kedge.model.pass_summary import MergeTree, PassSummary
 from kedge.model.view_scaling import ViewScaling
 from kedge.row_store.stored_graph import join_blocks, mapped_columns
 from kedge.sources.arrays import ArraySource
@@ -71,9 +77,12 @@ class DaskEngine:
             for rows in self._ranges
         ]
         self._coefficients: list[Any] = [None] * len(self._chunks)
+        self._settled = False
+        self._homes: list[str | None] = [None] * len(self._chunks)
 
     def run_pass(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Sums:
         """Solve all rows; see :class:`kedge.engines.contract.Engine`."""
+        self._settle_rows()
         solved = self._tasks(_solve_chunk, solve, with_views=True)
         total = _merged([task[1] for task in solved])
         *self._coefficients, total = dask.persist(*(task[0] for task in solved), total)
@@ -116,6 +125,20 @@ class DaskEngine:
         parts = [dask.delayed(_embed_chunk)(coefficients, shared) for coefficients in self._coefficients]
         return self._lazy(parts, row_map.shape[1], row_map.dtype)
 
+    def _settle_rows(self) -> None:
+        """Keep the rows on the workers of a cluster from the first pass on: then their coefficients stay with them.
+
+        Workers write to their disks what exceeds their memory. Without a cluster there is nowhere to settle, and every
+        pass computes the chunks again.
+        """
+        if self._settled or not _has_cluster():
+            return
+        flat = dask.persist(*(view for views in self._views for view in views))
+        width = len(self._views[0])
+        self._views = [list(flat[start : start + width]) for start in range(0, len(flat), width)]
+        self._homes = _workers_of([views[0] for views in self._views])
+        self._settled = True
+
     def close(self) -> None:
         """Do nothing: what is on the workers goes when nothing refers to it."""
 
@@ -124,10 +147,12 @@ class DaskEngine:
         # be computed again, which scattered data cannot.
         shared = dask.delayed(_Shared(function), pure=False, traverse=False)
         task = dask.delayed(work, pure=False)
-        return [
-            task(shared, chunk, views if with_views else None, coefficients)
-            for chunk, views, coefficients in zip(self._chunks, self._views, self._coefficients, strict=True)
-        ]
+        tasks = []
+        for number, chunk in enumerate(self._chunks):
+            views = self._views[number] if with_views else None
+            with _at_home(self._homes[number]):
+                tasks.append(task(shared, chunk, views, self._coefficients[number]))
+        return tasks
 
     def _graph_of(self, blocks: Sequence[Any], columns: sparse.csr_array | None) -> Any:
         shared = dask.delayed(columns, traverse=False)
@@ -152,6 +177,24 @@ class _Shared:
     function: Callable[..., Any]
 
 
+def _size_of_csr(block: sparse.csr_array) -> int:
+    return int(block.data.nbytes + block.indices.nbytes + block.indptr.nbytes)
+
+
+def _size_of_sums(sums: Any) -> int:
+    return sum(int(getattr(part, "nbytes", 8)) for part in vars(sums).values())
+
+
+def _size_of_shared(shared: _Shared) -> int:
+    return len(pickle.dumps(shared.function))
+
+
+# Dask takes what it does not know for small, and would move coefficients about instead of sums.
+sizeof.register(sparse.csr_array, _size_of_csr)
+sizeof.register((PassSummary, ClusterSums, AnchorPairs), _size_of_sums)
+sizeof.register(_Shared, _size_of_shared)
+
+
 @dataclass(frozen=True)
 class _LazySums(Generic[Result]):
     """Sums that are the value of a task, merged by tasks."""
@@ -160,6 +203,30 @@ class _LazySums(Generic[Result]):
 
     def merge(self, other: "_LazySums[Result]") -> "_LazySums[Result]":
         return _LazySums(dask.delayed(_merge_two)(self.task, other.task))
+
+
+def _has_cluster() -> bool:
+    try:
+        default_client()
+    except ValueError:
+        return False
+    return True
+
+
+def _workers_of(chunks: Sequence[Any]) -> list[str | None]:
+    """Wait for chunks and return the worker that holds each."""
+    futures = [future for chunk in chunks for future in futures_of(chunk)]
+    wait(futures)
+    holders = default_client().who_has(futures)
+    return [next(iter(holders.get(future.key, ())), None) for future in futures]
+
+
+def _at_home(home: str | None) -> AbstractContextManager[Any]:
+    """Let tasks run where their rows are; elsewhere if that worker is gone.
+
+    Left to itself the scheduler also thinks of the worker that holds the state of the pass, and moves rows there.
+    """
+    return nullcontext() if home is None else dask.annotate(workers=[home], allow_other_workers=True)
 
 
 def _merged(tasks: Sequence[Any]) -> Any:

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from kedge.estimators.stored_input import FLOATS, open_stored
 from kedge.estimators.view_forms import NamedViews
 from kedge.model.row_problem import View
+from kedge.sources.dask_rows import DaskReader
 from kedge.sources.stored_view import StoredView
 
 # Entries tested for NaN at a time.
@@ -76,9 +77,10 @@ def check_views(given: NamedViews, observed: Any, widths: Sequence[int] | None =
             "rows"
         )
     if widths is not None:
-        dtype = next(array.dtype for array in arrays if array is not None)
-        empty = (sparse.csr_array((n_rows, width), dtype=dtype) for width in widths)
-        arrays = [nothing if array is None else array for array, nothing in zip(arrays, empty, strict=True)]
+        known = next(array for array in arrays if array is not None)
+        arrays = [
+            _absent(known, width) if array is None else array for array, width in zip(arrays, widths, strict=True)
+        ]
     for name, column in zip(given.names, present.T, strict=True):
         if widths is None and not column.any():
             raise ValueError(f"{name!r}: no row has this view; leave it out")
@@ -98,6 +100,13 @@ def _checked_arrays(given: NamedViews, widths: Sequence[int] | None) -> list[Vie
             raise ValueError(f"{name!r} has {array.shape[1]} features, but {widths[number]} in fit; pass the same ones")
         arrays.append(array)
     return arrays
+
+
+def _absent(known: View, width: int) -> View:
+    """Return a view that no row has, of the kind of another view."""
+    if isinstance(known, StoredView) and isinstance(known.reader, DaskReader):
+        return StoredView(known.reader.zeros_like(width), gaps_allowed=True)
+    return sparse.csr_array((known.shape[0], width), dtype=known.dtype)
 
 
 def _checked_array(matrix: Any, name: str) -> View:

@@ -53,6 +53,12 @@ class DaskReader:
         block = self.array[rows].compute(optimize_graph=False)
         return sparse.csr_array(block) if sparse.issparse(block) else np.ascontiguousarray(block)
 
+    def zeros_like(self, width: int) -> "DaskReader":
+        """Return a reader of as many rows of zeros, in the same chunks."""
+        import dask.array
+
+        return DaskReader(dask.array.zeros((self.n_rows, width), chunks=(self.row_chunks, -1), dtype=self.dtype))
+
     def place(self, row: int, column: int) -> str:
         """Return where an entry is."""
         chunk = int(np.searchsorted(np.cumsum(self.row_chunks), row, side="right"))

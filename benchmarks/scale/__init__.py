@@ -1,0 +1,1 @@
+"""Past memory and past one machine."""
