@@ -144,7 +144,7 @@ def test_multi_view_programs_run(name):
     run_quick(name, of="multi_view")
 
 
-@pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "sampling"])
+@pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "sampling", "billion"])
 def test_benchmarks_of_scale_run(name):
     run_quick(name, of="scale")
 

@@ -88,3 +88,9 @@ print([name for name in ("pyarrow", "zarr", "h5py", "anndata", "dask", "pandas")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_reader_of_ones_own_is_taken_as_it_is(tmp_path):
+    np.save(tmp_path / "rows.npy", np.arange(12.0).reshape(4, 3))
+    reader = open_view(tmp_path / "rows.npy")
+    assert open_view(reader) is reader

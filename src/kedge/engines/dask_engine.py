@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeVar
 import dask
 import dask.array
 import numpy as np
+from dask.base import get_scheduler
 from dask.sizeof import sizeof
-from distributed import default_client, futures_of, wait
+from distributed import Client, default_client, futures_of, wait
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -206,11 +207,8 @@ class _LazySums(Generic[Result]):
 
 
 def _has_cluster() -> bool:
-    try:
-        default_client()
-    except ValueError:
-        return False
-    return True
+    """Whether computations go to a cluster: the scheduler that Dask would use is then a method of its client."""
+    return isinstance(getattr(get_scheduler(), "__self__", None), Client)
 
 
 def _workers_of(chunks: Sequence[Any]) -> list[str | None]:

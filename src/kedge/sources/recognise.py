@@ -29,8 +29,8 @@ def open_view(thing: Any) -> ViewReader | None:
     Parameters
     ----------
     thing : object
-        A path as str or Path, a memory map, a Zarr array, an HDF5 dataset, an AnnData object; anything else counts as
-        in memory.
+        A path as str or Path, a reader, a memory map, a Zarr array, an HDF5 dataset, an AnnData object; anything else
+        counts as in memory.
 
     Returns
     -------
@@ -39,6 +39,8 @@ def open_view(thing: Any) -> ViewReader | None:
     """
     if isinstance(thing, str | Path):
         return _open_path(thing)
+    if isinstance(thing, ViewReader):
+        return thing
     if isinstance(thing, np.memmap):
         # A copy of a map is of this class too, but has no file.
         return None if find_map(thing) is None else MappedRows(thing)

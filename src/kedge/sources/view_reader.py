@@ -1,6 +1,6 @@
 """What a reader of rows that are not in memory offers."""
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from kedge.model.row_problem import View
 SortedRows: TypeAlias = slice | NDArray[np.intp]
 
 
+@runtime_checkable
 class ViewReader(Protocol):
     """Rows of one view that stay where they are stored until they are asked for.
 
