@@ -56,3 +56,43 @@ def test_table_of_several_views_was_printed_by_the_benchmark():
         assert kmeans.strip() == next(value for name, value in found.items() if name.startswith("KMeans, joined"))
         singles = [value for name, value in found.items() if name.startswith("SGL, ") and name != "SGL, joined"]
         assert best.strip() == max(singles, key=lambda value: float(value.split()[0]))
+
+
+def test_figures_of_how_large_were_printed_by_the_benchmarks():
+    page = (ROOT / "docs/how_large.md").read_text(encoding="utf-8")
+    names = ("clustering/results/scaling", "scale/results/out_of_core", "scale/results/billion")
+    output = "\n".join((ROOT / f"benchmarks/{name}.txt").read_text(encoding="utf-8") for name in names)
+    printed = [line.split() for line in output.splitlines()]
+    rows = [
+        [cell.strip() for cell in line.strip("|\n").split("|")] for line in page.splitlines() if line.startswith("|")
+    ]
+    in_memory = [row for row in rows if len(row) == 4 and row[0].replace(",", "").isdigit()]
+    on_disk = [row for row in rows if len(row) == 5 and row[1].isdigit()]
+    assert len(in_memory) == 4
+    assert len(on_disk) == 2
+    for n_rows, seconds, peak, size in in_memory:
+        assert [n_rows, seconds, peak, size] in [[row[0], row[1], row[4], row[5]] for row in printed if len(row) > 6]
+    for row in on_disk:
+        # Words of a line: beta, passes, fit, predict, memory of the fit, peak.
+        assert row in [[*words[:4], words[5]] for words in printed if len(words) > 6]
+    billion = [row for row in rows if len(row) == 2 and row[0] not in ("what", "---")]
+    assert len(billion) == 10
+    for what, size in billion:
+        assert [*what.split(), *size.split()] in printed
+
+
+def test_sentences_of_how_large_quote_the_benchmarks():
+    page = " ".join((ROOT / "docs/how_large.md").read_text(encoding="utf-8").split())
+    files = {
+        name: (ROOT / f"benchmarks/scale/results/{name}.txt").read_text() for name in ("out_of_core", "dask_traffic")
+    }
+    ratios = re.findall(r"(\d\.\d\d)  >= 0.6", files["out_of_core"])
+    assert f"{ratios[0]} and {ratios[1]} times its rows per second" in page
+    growth = re.search(r"(\d+) times the rows, (\S+) times the bytes", files["dask_traffic"])
+    assert f"{growth[2]} times the bytes for {growth[1]} times the rows" in page
+    scores = re.findall(
+        r"^(?:sample|all rows) +(\S+) ±", (ROOT / "benchmarks/scale/results/sampling.txt").read_text(), re.M
+    )
+    for sample, all_rows in (scores[:2], scores[2:]):
+        assert f"{sample} %" in page
+        assert f"{all_rows} %" in page
