@@ -19,9 +19,9 @@ TIMED_ROWS, QUICK_ROWS = 200_000, 2_000
 GB = 1e9
 NOTES = """
 1e9 rows of 100 float32 features, 10 clusters, 50 anchors; 100 workers of one thread with equal shares of the rows,
-whose chunks they read themselves. Sizes are those of pickled objects of such a fit; weights per row and rows per second are
-measured here, on one thread, with drawn rows. Left out: the time to read the rows, to start tasks (about a millisecond
-for each chunk and pass), and whatever the network adds to the few bytes that travel.
+whose chunks they read themselves. Sizes are those of pickled objects of such a fit; weights per row and rows per second
+are measured here, on one thread, with drawn rows. Left out: the time to read the rows, to start tasks (about a
+millisecond for each chunk and pass), and whatever the network adds to the few bytes that travel.
 """
 
 
