@@ -41,6 +41,10 @@ def test_graph_and_embedding_are_read_when_asked_for(stored):
     parts = [block for _, block in model.graph_.blocks()]
     np.testing.assert_array_equal(sparse.vstack(parts).toarray(), whole.graph_.toarray())
     assert "600 rows" in repr(model.graph_)
+    np.testing.assert_array_equal(model.graph_[[-1]].toarray(), whole.graph_[[599]].toarray())
+    for wrong in ([600], [-601], np.ones(3, dtype=bool)):
+        with pytest.raises(IndexError, match="600"):
+            model.graph_[wrong]
 
 
 def test_new_rows_on_disk_are_predicted_as_in_memory(stored):

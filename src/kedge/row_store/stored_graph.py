@@ -44,11 +44,18 @@ class StoredGraph:
 
     def __getitem__(self, rows: Rows) -> sparse.csr_array:
         """Return rows as a CSR array: a slice, a mask, row numbers in any order, or one number."""
-        numbers = np.arange(self.shape[0])[rows] if not isinstance(rows, slice) else None
-        if numbers is None:
-            start, stop, step = rows.indices(self.shape[0])
-            numbers = np.arange(start, stop, step)
-        return self.take(np.atleast_1d(numbers))
+        if isinstance(rows, slice):
+            return self.take(np.arange(*rows.indices(self.shape[0])))
+        numbers = np.atleast_1d(np.asarray(rows))
+        if numbers.dtype == bool:
+            if numbers.shape != self.shape[:1]:
+                raise IndexError(f"a mask of {len(numbers)} rows does not fit a graph of {self.shape[0]} rows")
+            return self.take(np.flatnonzero(numbers))
+        numbers = numbers.astype(np.intp)
+        numbers = np.where(numbers < 0, numbers + self.shape[0], numbers)
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < self.shape[0]:
+            raise IndexError(f"row numbers must be below {self.shape[0]}, the number of rows of the graph")
+        return self.take(numbers)
 
     def take(self, rows: NDArray[np.intp]) -> sparse.csr_array:
         """Return these rows; every block is read once."""
