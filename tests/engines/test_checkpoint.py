@@ -132,10 +132,14 @@ def test_other_parameters_are_refused_by_name(tmp_path):
         MSGL(10, checkpoint=tmp_path, **OPTIONS).fit(X)
 
 
-def test_one_other_entry_is_other_data(tmp_path):
+@pytest.mark.parametrize("change", ["one entry", "order"])
+def test_one_other_entry_or_order_is_other_data(tmp_path, change):
     unfinished(tmp_path)
     rows = X.copy()
-    rows[431, 7] += 1e-9
+    if change == "order":
+        rows[[17, 431]] = rows[[431, 17]]
+    else:
+        rows[431, 7] += 1e-9
     with pytest.raises(ValueError, match=r"belongs to another fit: rows of X was 500 x 64 float64, digest"):
         SGL(10, checkpoint=tmp_path, **OPTIONS).fit(rows)
 

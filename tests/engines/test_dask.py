@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from kedge import MSGL, SGL
+from kedge.engines import block_rows
 
 X = load_digits(return_X_y=True)[0][:900]
 
@@ -86,6 +87,13 @@ def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(client):
 def _kill_while_it_works(pid):
     time.sleep(0.05)  # into the next pass
     os.kill(pid, signal.SIGKILL)
+
+
+def test_chunks_of_several_blocks(here, monkeypatch):
+    monkeypatch.setattr(block_rows, "MOST_ROWS", 32)
+    monkeypatch.setattr(block_rows, "FEWEST_ROWS", 32)
+    options = {"n_anchors": 30, "beta": 0.5, "random_state": 0}
+    assert_same(SGL(10, **options).fit(cut(X, 100)), SGL(10, **options).fit(X))
 
 
 def test_prediction_is_lazy(here):

@@ -183,4 +183,6 @@ def test_two_passes_use_two_files_and_free_the_older(tmp_path):
         store.end_pass()
         np.testing.assert_array_equal(store.read(0).toarray(), scale * np.eye(3))
         assert store.read(1).shape == (0, 3)
+        sizes = [os.fstat(file.handle.fileno()).st_size for file in store._files]
+        assert sum(size > 0 for size in sizes) == 1
     store.close()

@@ -87,6 +87,11 @@ def test_a_cluster_in_pieces_is_connected_by_a_larger_ridge_of_its_own():
     assert exact.ridge_factors[1] > 1
 
 
+def test_stored_zeros_join_no_anchors():
+    graph = sparse.csr_array((np.array([1.0, 0.0, 0.5, 0.5]), [0, 1, 1, 2], [0, 2, 4]), shape=(2, 3))
+    np.testing.assert_array_equal(pairs_of(graph).counts, [[1, 0, 0], [0, 1, 1], [0, 1, 1]])
+
+
 def test_every_cluster_gets_an_anchor():
     support = np.array([[9.0, 1.0, 0.0], [8.0, 3.0, 1.0], [7.0, 0.0, 2.0], [6.0, 0.0, 0.0]])
     np.testing.assert_array_equal(group_anchors(support, support.argmax(axis=1)), [0, 1, 2, 0])

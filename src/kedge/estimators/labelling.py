@@ -92,7 +92,7 @@ def label_as_published(
 def label_embedding(
     engine: Engine, graph: EmbeddedGraph, n_clusters: int, random_state: RandomState
 ) -> tuple[EmbeddedLabels, ClusterSums]:
-    """Cluster the embedded rows; labels are consecutive from zero, and centres are in their order."""
+    """Cluster the embedded rows; labels are numbered as they first occur, and centres are in their order."""
     several = graph.n_sets > 1
     coefficients = engine.take(sampled_rows(engine.n_rows, n_clusters, random_state, for_consensus=several))
     joint = cluster_coordinates(np.asarray(coefficients @ graph.row_map), graph.singular_values)
@@ -103,7 +103,7 @@ def label_embedding(
         centers = embedding_centers(joint, n_clusters, random_state)
     labels = EmbeddedLabels(graph.row_map, graph.singular_values, centers)
     sums = engine.sum_blocks(partial(sum_clusters, labels, len(centers)))
-    kept = np.flatnonzero(sums.counts)
+    kept = sums.order()
     if len(kept) < n_clusters:
         warnings.warn(
             f"only {len(kept)} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
@@ -112,7 +112,7 @@ def label_embedding(
             stacklevel=8,
         )
     # A centre that is nearest to no row can go without any label changing but in its number.
-    return replace(labels, centers=centers[kept]), ClusterSums(sums.support[:, kept], sums.counts[kept])
+    return replace(labels, centers=centers[kept]), ClusterSums(sums.support[:, kept], sums.first_rows[kept])
 
 
 def support_of_anchors(support: Array, layout: ColumnLayout) -> Array:

@@ -69,23 +69,29 @@ class ClusterSums:
     ----------
     support : array of shape (n_columns, n_clusters)
         How much weight the rows of each cluster put on each column.
-    counts : array of shape (n_clusters,)
-        Rows of each cluster.
+    first_rows : array of shape (n_clusters,)
+        The first row of each cluster; infinite for a cluster without rows.
     """
 
     support: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    first_rows: NDArray[np.float64]
 
     def merge(self, other: Self) -> Self:
         """Add the sums of other rows."""
-        return type(self)(self.support + other.support, self.counts + other.counts)
+        return type(self)(self.support + other.support, np.minimum(self.first_rows, other.first_rows))
+
+    def order(self) -> NDArray[np.intp]:
+        """Return the clusters that hold a row, by their first rows: a numbering that no rounding can change."""
+        return np.argsort(self.first_rows, kind="stable")[: np.isfinite(self.first_rows).sum()]
 
 
 def sum_clusters(labels: RowLabels, n_clusters: int, block: RowBlock) -> ClusterSums:
     """Label the rows of a block and sum their coefficients by cluster."""
     own = labels.of(block)
-    counts = np.bincount(own, minlength=n_clusters).astype(np.float64)
-    return ClusterSums(column_support(block.coefficients, own, n_clusters), counts)
+    found, places = np.unique(own, return_index=True)
+    first_rows = np.full(n_clusters, np.inf)
+    first_rows[found] = block.rows.start + places
+    return ClusterSums(column_support(block.coefficients, own, n_clusters), first_rows)
 
 
 def count_directions(n_clusters: int) -> int:
