@@ -112,7 +112,9 @@ def test_the_objective_never_rises(problem):
     views, observed, options = problem
     model = MSGL(2, n_anchors=6, max_iter=12, tol=0.0, random_state=0, **options).fit(views, observed=observed)
     steps = np.diff(model.objective_)
-    assert (steps <= 1e-9 * np.abs(model.objective_[:-1]) + 1e-12).all(), steps.max()
+    # A view that is nearly rebuilt has a large weight, which also multiplies the rounding of its error; that rounding
+    # is relative to the energy of the view, of which the first objective is a part.
+    assert (steps <= 1e-9 * abs(model.objective_[0]) + 1e-12).all(), steps.max()
     assert (model.view_weights_ >= 0).all()
     np.testing.assert_allclose(model.view_weights_.sum(), 1)
 
