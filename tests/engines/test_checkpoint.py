@@ -1,5 +1,6 @@
 """A fit that died goes on where it was and ends as if nothing had happened."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from kedge import MSGL, SGL
 from kedge.engines.block_engine import BlockEngine
+from kedge.row_store.scratch_file import BlockFile
 
 X = load_digits(return_X_y=True)[0][:500]
 OPTIONS = {"beta": 1.0, "tol": 0.0, "max_iter": 9, "random_state": 0}
@@ -183,6 +185,22 @@ def test_other_blocks_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.setattr(block_rows, "MOST_ROWS", 64)
     with pytest.raises(ValueError, match="was made with other blocks of rows; set scikit-learn's working_memory"):
         SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X)
+
+
+def test_a_full_disk_keeps_finished_passes(tmp_path, monkeypatch):
+    unfinished(tmp_path)
+    with monkeypatch.context() as patch:
+        write = BlockFile._write
+
+        def full_after_a_while(self, content):
+            write(self, content[: len(content) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patch.setattr(BlockFile, "_write", full_after_a_while)
+        with pytest.raises(OSError, match=r"is full.*Finished passes are kept: fit again to go on"):
+            SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X)
+    assert (tmp_path / "coefficients-1.bin").stat().st_size == 0  # the third pass, which was cut off
+    assert_same(SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X), SGL(10, **OPTIONS).fit(X))
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path):

@@ -101,3 +101,11 @@ def test_one_cluster_and_rows_of_zeros():
 def test_counts_that_do_not_fit_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         SGL(**parameters).fit(np.random.default_rng(0).normal(size=(20, 3)))
+
+
+@pytest.mark.parametrize("options", [{}, {"n_init": 1}, {"structure": "exact"}])
+def test_clusters_are_numbered_by_their_first_rows(options):
+    rows, _ = make_blobs(200, centers=6, cluster_std=0.3, random_state=3)
+    labels = SGL(6, random_state=0, **options).fit(rows).labels_
+    _, first = np.unique(labels, return_index=True)
+    assert (np.diff(first) > 0).all()

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from kedge.engines.contract import Sums
 from kedge.model.block_step import RowBlock
+from kedge.model.label_rows import embed_block
 from kedge.model.pass_summary import MergeTree
 from kedge.row_store.contract import RowStore
 from kedge.row_store.stored_graph import StoredEmbedding, StoredGraph
@@ -100,8 +102,7 @@ class BlockEngine:
 
     def graph(self, columns: sparse.csr_array | None) -> Any:
         """Return the graph: a CSR array, or what reads it from the store."""
-        stored = self._stored(self._store, columns)
-        return stored if self._in_store else stored.to_csr()
+        return self._graph_in(self._store, columns)
 
     def solve_graph(self, solve: Callable[[RowBlock], sparse.csr_array], columns: sparse.csr_array | None) -> Any:
         """Solve all rows into a store of their own."""
@@ -110,22 +111,24 @@ class BlockEngine:
         for coefficients in self._each(solve, with_views=True):
             store.write(coefficients)
         store.end_pass()
-        stored = self._stored(store, columns)
-        return stored if self._in_store else stored.to_csr()
+        return self._graph_in(store, columns)
 
     def embedding(self, row_map: NDArray[Any]) -> Any:
         """Return the embedding: an array, or what computes it from the store."""
         if self._in_store:
             return StoredEmbedding(self._stored(self._store, None), row_map)
         dtype = np.result_type(row_map, self._source.dtype)
-        embed = lambda block: np.asarray(block.coefficients @ row_map)  # noqa: E731
-        return self.per_row(embed, width=row_map.shape[1], dtype=dtype)
+        return self.per_row(partial(embed_block, row_map), width=row_map.shape[1], dtype=dtype)
 
     def close(self) -> None:
         """Stop the threads; blocks not yet begun are dropped."""
         for pool in (self._pool, self._reader):
             if pool is not None:
                 pool.shutdown(wait=True, cancel_futures=True)
+
+    def _graph_in(self, store: RowStore, columns: sparse.csr_array | None) -> Any:
+        stored = self._stored(store, columns)
+        return stored if self._in_store else stored.to_csr()
 
     def _stored(self, store: RowStore, columns: sparse.csr_array | None) -> StoredGraph:
         return StoredGraph(store, self._starts, columns, self._source.dtype)

@@ -14,7 +14,7 @@ from scipy import sparse
 from kedge.engines.contract import Engine, Sums
 from kedge.model.block_step import RowBlock
 from kedge.model.pass_summary import PassSummary
-from kedge.row_store.checkpoint_files import FILE_NAMES, CheckpointStore
+from kedge.row_store.checkpoint_files import FILE_NAMES, WHAT_A_CHECKPOINT_KEEPS, CheckpointStore
 from kedge.row_store.scratch_file import BlockPlace, disk_errors_explained
 
 _IDENTITY, _SETTING, _LOCK = "kedge-checkpoint.json", "setting.npz", "lock"
@@ -140,7 +140,7 @@ class Checkpoint:
         """Write a file under another name and rename it once it is on the disk."""
         path = self.folder / name
         part = path.with_name(path.name + ".part")
-        with disk_errors_explained(f"checkpoint={str(self.folder)!r}"):
+        with disk_errors_explained(f"checkpoint={str(self.folder)!r}", WHAT_A_CHECKPOINT_KEEPS):
             with part.open("wb") as file:
                 write(file)
                 file.flush()

@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import dask
@@ -19,12 +20,12 @@ from kedge.engines.block_rows import cut_rows
 from kedge.engines.contract import Sums
 from kedge.model.block_step import RowBlock
 from kedge.model.exact_structure import AnchorPairs
-from kedge.model.label_rows import ClusterSums
+from kedge.model.label_rows import ClusterSums, embed_block
 from kedge.model.pass_summary import MergeTree, PassSummary
 from kedge.model.view_scaling import ViewScaling
 from kedge.row_store.stored_graph import join_blocks, mapped_columns
 from kedge.sources.arrays import ArraySource
-from kedge.sources.dask_rows import blocks_of
+from kedge.sources.dask_rows import blocks_of, place_in_array
 from kedge.sources.stored_view import refuse_not_finite
 
 Result = TypeVar("Result")
@@ -122,9 +123,7 @@ class DaskEngine:
 
     def embedding(self, row_map: NDArray[Any]) -> Any:
         """Return a lazy Dask array."""
-        shared = dask.delayed(row_map)
-        parts = [dask.delayed(_embed_chunk)(coefficients, shared) for coefficients in self._coefficients]
-        return self._lazy(parts, row_map.shape[1], row_map.dtype)
+        return self.per_row(partial(embed_block, row_map), width=row_map.shape[1], dtype=row_map.dtype)
 
     def _settle_rows(self) -> None:
         """Keep the rows on the workers of a cluster from the first pass on: then their coefficients stay with them.
@@ -261,7 +260,7 @@ def _source_of(chunk: _Chunk, views: Sequence[Any]) -> ArraySource:
 
         def place(row: int, column: int, columns: Any = columns) -> str:
             true_column = column if columns is None else int(columns[column])
-            return f"Dask array, row {row}, column {true_column}"
+            return place_in_array(row, true_column)
 
         refuse_not_finite(block, chunk.rows, place, gaps_allowed=chunk.gaps_allowed[number])
         arrays.append(block)
@@ -291,10 +290,6 @@ def _rows_of_chunk(shared: _Shared, chunk: _Chunk, views: Any, coefficients: Any
 
 def _graph_of_chunk(shared: _Shared, chunk: _Chunk, views: Any, coefficients: Any) -> sparse.csr_array:
     return join_blocks([shared.function(block) for block in _parts_of(chunk, views, coefficients)])
-
-
-def _embed_chunk(coefficients: sparse.csr_array, row_map: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(coefficients @ row_map)
 
 
 def _take_rows(coefficients: sparse.csr_array, rows: NDArray[np.intp]) -> sparse.csr_array:

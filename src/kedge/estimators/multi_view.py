@@ -113,7 +113,7 @@ class MSGL(AnchorGraphClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered from 0 in the order of their first rows.
+        Cluster of each row, consecutive from 0, as a rule in the order of their first rows.
     graph_ : CSR array of shape (n_samples, n_anchors)
         Weights of the rows on the anchors; nonnegative, rows sum to one.
     anchors_ : list of ndarrays of shape (n_anchors, n_features of the view)

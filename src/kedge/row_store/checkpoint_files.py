@@ -1,6 +1,7 @@
 """Coefficients in two named files of a checkpoint folder, so that a fit that died can go on."""
 
 import weakref
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from scipy import sparse
 from kedge.row_store.scratch_file import BlockFile, BlockPlace, close_all, disk_errors_explained
 
 FILE_NAMES = ("coefficients-0.bin", "coefficients-1.bin")
+WHAT_A_CHECKPOINT_KEEPS = "Finished passes are kept: fit again to go on from there"
 
 
 class CheckpointStore:
@@ -44,19 +46,23 @@ class CheckpointStore:
 
     def begin_pass(self) -> None:
         """Begin the file of the next pass anew."""
-        with disk_errors_explained(f"checkpoint={str(self._folder)!r}"):
+        with self._told():
             self._new = self._opened(self.n_passes + 1, "w+b")
 
     def write(self, coefficients: sparse.csr_array) -> None:
         """Append a block."""
         assert self._new is not None
-        with disk_errors_explained(f"checkpoint={str(self._folder)!r}"):
-            self._new.append(coefficients)
+        with self._told():
+            try:
+                self._new.append(coefficients)
+            except OSError:
+                self._new.clear()  # a pass that cannot be finished should not keep the disk full
+                raise
 
     def end_pass(self) -> None:
         """See that the pass is on the disk and read from it from now on."""
         assert self._new is not None
-        with disk_errors_explained(f"checkpoint={str(self._folder)!r}"):
+        with self._told():
             self._new.flush()
         if self._last is not None:
             self._last.close()
@@ -70,6 +76,9 @@ class CheckpointStore:
     def close(self) -> None:
         """Close the files; they stay in the folder."""
         close_all(self._files)
+
+    def _told(self) -> AbstractContextManager[None]:
+        return disk_errors_explained(f"checkpoint={str(self._folder)!r}", WHAT_A_CHECKPOINT_KEEPS)
 
     def _opened(self, number: int, mode: str, places: list[BlockPlace] | None = None) -> BlockFile:
         handle = (self._folder / FILE_NAMES[number % 2]).open(mode, buffering=0)

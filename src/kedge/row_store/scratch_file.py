@@ -167,8 +167,8 @@ def close_all(files: list[BlockFile]) -> None:
 
 
 @contextmanager
-def disk_errors_explained(where: str) -> Iterator[None]:
-    """Say what a full or failing disk means, and where."""
+def disk_errors_explained(where: str, what_is_left: str = "Nothing was left behind") -> Iterator[None]:
+    """Say what a full or failing disk means, where, and what is left on it."""
     try:
         yield
     except FileNotFoundError:
@@ -178,6 +178,6 @@ def disk_errors_explained(where: str) -> Iterator[None]:
             raise OSError(
                 error.errno,
                 f"the disk of {where} is full, so the coefficients cannot be kept between passes; free space or choose "
-                "a folder on another disk. Nothing was left behind",
+                f"a folder on another disk. {what_is_left}",
             ) from error
         raise OSError(error.errno, f"{where} cannot be written: {error.strerror}") from error

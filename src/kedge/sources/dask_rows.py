@@ -20,6 +20,11 @@ def is_dask_array(thing: Any) -> bool:
     return isinstance(found, type) and isinstance(thing, found)
 
 
+def place_in_array(row: int, column: int) -> str:
+    """Return where an entry is, in words."""
+    return f"Dask array, row {row}, column {column}"
+
+
 class DaskReader:
     """Reader of a Dask array whose chunks hold whole rows.
 
@@ -61,8 +66,7 @@ class DaskReader:
 
     def place(self, row: int, column: int) -> str:
         """Return where an entry is."""
-        chunk = int(np.searchsorted(np.cumsum(self.row_chunks), row, side="right"))
-        return f"Dask array, row {row} (chunk {chunk}), column {column}"
+        return place_in_array(row, column)
 
     def rows_of_nan(self, columns: NDArray[np.intp] | None) -> NDArray[np.bool_]:
         """Return which rows are NaN throughout; only this mask travels, and only if there is a NaN."""
