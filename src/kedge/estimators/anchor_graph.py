@@ -125,10 +125,12 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         """Cluster checked views; attributes are set at the end, all at once."""
         random_state = check_random_state(self.random_state)
         masks = [None] * len(views.names) if views.observed is None else views.observed.T
-        scalings = [
-            learn_array_scaling(kind, array, name, mask)
-            for kind, array, name, mask in zip(self._scales(views), views.arrays, views.names, masks, strict=True)
-        ]
+        # A long sum has other last bits on other numbers of threads, and the choice of anchors amplifies them.
+        with one_thread_per_library():
+            scalings = [
+                learn_array_scaling(kind, array, name, mask)
+                for kind, array, name, mask in zip(self._scales(views), views.arrays, views.names, masks, strict=True)
+            ]
         plan = self._plan(views, scalings)
         source = self._source(views, scalings)
         if plan.as_published and not (source.in_memory and self.checkpoint is None):

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from kedge.engines.library_threads import one_thread_per_library
 from kedge.model.anchor_selection.kmeans import published_kmeans
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.anchor_selection.several_views import choose_view_anchors
@@ -77,7 +79,9 @@ def choose_anchor_sets(
         # One seed per set, drawn in order: sets may then be found side by side.
         seeds = [RandomState(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=len(plan.sizes))]
         with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds)))) as pool:
-            sets = list(pool.map(lambda size, seed: _choose_set(source, plan, prior, size, seed), plan.sizes, seeds))
+            sets = list(
+                pool.map(lambda size, seed: _choose_set_alone(source, plan, prior, size, seed), plan.sizes, seeds)
+            )
     largest = max(len(one[0]) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:
         warnings.warn(
@@ -100,6 +104,14 @@ def _published_set(source: RowSource, n_anchors: int, random_state: RandomState)
         _, centers = published_kmeans(rows, n_anchors, random_state, _PUBLISHED_STARTS)
         anchors.append(np.ascontiguousarray(centers, dtype=source.dtype))
     return AnchorSets(anchors, [n_anchors])
+
+
+def _choose_set_alone(
+    source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, random_state: RandomState
+) -> list[NDArray[Any]]:
+    # The limit of OpenMP holds for the thread that sets it, and this is another one.
+    with one_thread_per_library():
+        return _choose_set(source, plan, prior, size, random_state)
 
 
 def _choose_set(
