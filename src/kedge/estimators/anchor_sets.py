@@ -79,9 +79,7 @@ def choose_anchor_sets(
         # One seed per set, drawn in order: sets may then be found side by side.
         seeds = [RandomState(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=len(plan.sizes))]
         with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds)))) as pool:
-            sets = list(
-                pool.map(lambda size, seed: _choose_set_alone(source, plan, prior, size, seed), plan.sizes, seeds)
-            )
+            sets = list(pool.map(partial(_choose_set_alone, source, plan, prior), plan.sizes, seeds))
     largest = max(len(one[0]) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:
         warnings.warn(
