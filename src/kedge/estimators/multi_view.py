@@ -4,25 +4,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from kedge.estimators.anchor_graph import AnchorGraphClusterer, checked_anchor_array
 from kedge.estimators.fitting import FittedGraph
 from kedge.estimators.parameter_rules import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
-from kedge.estimators.stored_input import check_matrix, columns_of
-from kedge.estimators.view_forms import (
-    NamedViews,
-    in_order_of_fit,
-    resolve_columns,
-    single_matrix,
-    split_views,
-)
-from kedge.estimators.view_input import Views, check_views
+from kedge.estimators.reads_views import ReadsViews
+from kedge.estimators.view_input import Views
 from kedge.model.view_scaling import ViewScaling
 from kedge.model.view_weighting import FixedWeighting, NormalisedWeighting, PublishedWeighting, ViewWeighting
 
 
-class MSGL(AnchorGraphClusterer):
+class MSGL(ReadsViews, AnchorGraphClusterer):
     """Cluster rows that are described by several views, through one graph that rebuilds all of them from anchors.
 
     Every row has one set of weights on m anchors, and these rebuild all of its views, each from that view's part of the
@@ -279,9 +271,7 @@ class MSGL(AnchorGraphClusterer):
             The fitted estimator.
         """
         views = self._read(X, observed, reset=True)
-        self._fit_views(views)
-        self.view_names_ = list(views.names)
-        return self
+        return self._fit_views(views)
 
     def predict(self, X: Any, observed: Any = None) -> Any:
         """Give new rows the clusters of the fit; they may lack views.
@@ -320,43 +310,6 @@ class MSGL(AnchorGraphClusterer):
             In the space of ``embedding_``; of Dask arrays a lazy Dask array.
         """
         return self._transform_views(self._read(X, observed, reset=False))
-
-    view_widths_: list[int]
-
-    def _read(self, X: Any, observed: Any, reset: bool) -> Views:
-        """Bring any form of views to checked arrays; ``reset`` in fit, else they must be the views of the fit."""
-        if not reset:
-            check_is_fitted(self)
-        separate = split_views(X)
-        if separate is None:
-            return self._read_columns(single_matrix(X), observed, reset)
-        if not reset:
-            return check_views(in_order_of_fit(separate, self.view_names_), observed, self.view_widths_)
-        views = check_views(separate, observed)
-        for name in ("feature_names_in_", "view_columns_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.n_features_in_ = sum(views.widths)
-        self.view_widths_ = views.widths
-        return views
-
-    def _read_columns(self, X: Any, observed: Any, reset: bool) -> Views:
-        """Cut one matrix into its views."""
-        X = check_matrix(self, X, reset=reset, finite=False)
-        if reset:
-            feature_names = getattr(self, "feature_names_in_", None)
-            names, columns = resolve_columns(self.views, X.shape[1], feature_names)
-            self.view_columns_ = [[c.start, c.stop, c.step] if isinstance(c, slice) else c for c in columns]
-        elif not hasattr(self, "view_columns_"):
-            raise ValueError("X is one matrix, but fit saw separate views; pass a list or a dict of them")
-        else:
-            names = self.view_names_
-        parts = [slice(*c) if isinstance(c, list) else c for c in self.view_columns_]
-        given = NamedViews(names, [columns_of(X, part) for part in parts])
-        views = check_views(given, observed, None if reset else self.view_widths_)
-        if reset:
-            self.view_widths_ = views.widths
-        return views
 
     def _weighting(self, prior: NDArray[np.float64]) -> ViewWeighting:
         if self.recipe == "published":

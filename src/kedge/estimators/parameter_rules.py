@@ -15,29 +15,37 @@ from kedge.model.anchor_selection.select import ANCHOR_METHODS
 from kedge.model.anchor_selection.several_views import ALIGNMENTS
 from kedge.model.view_scaling import SCALES
 
-_COUNT = Interval(Integral, 1, None, closed="left")
+COUNT = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+
+
+def one_of(*names: str) -> StrOptions:
+    """Return the rule for a parameter that is one of some names."""
+    return StrOptions(set(names))
+
 
 SGL_RULES: dict[str, list[Any]] = {
-    "n_clusters": [_COUNT],
-    "n_anchors": [_COUNT, StrOptions({"auto"})],
+    "n_clusters": [COUNT],
+    "n_anchors": [COUNT, StrOptions({"auto"})],
     "anchors": [StrOptions(set(ANCHOR_METHODS)), "array-like"],
-    "alpha": [Interval(Real, 0, None, closed="neither")],
-    "beta": [Interval(Real, 0, None, closed="left")],
-    "locality": [Interval(Real, 0, None, closed="left")],
+    "alpha": [POSITIVE],
+    "beta": [NOT_NEGATIVE],
+    "locality": [NOT_NEGATIVE],
     "scale": [StrOptions(set(SCALES))],
     "penalty_scale": [StrOptions({"relative", "absolute"})],
     "penalty": [StrOptions({"centroid", "degree"})],
     "structure": [StrOptions({"soft", "exact"})],
     "signed": ["boolean"],
-    "n_neighbors": [_COUNT],
+    "n_neighbors": [COUNT],
     "predict_with": [StrOptions({"anchors", "graph"})],
     "recipe": [StrOptions({"kedge", "published"})],
     "first_penalty": ["array-like", None],
-    "max_iter": [_COUNT],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "n_init": [_COUNT, StrOptions({"auto"})],
+    "max_iter": [COUNT],
+    "tol": [NOT_NEGATIVE],
+    "n_init": [COUNT, StrOptions({"auto"})],
     "random_state": ["random_state"],
-    "n_jobs": [Options(Integral, {-1}), _COUNT, None],
+    "n_jobs": [Options(Integral, {-1}), COUNT, None],
     "verbose": ["verbose"],
     "callback": [callable, None],
     "scratch_folder": [str, PathLike, None],
@@ -49,6 +57,18 @@ MSGL_RULES: dict[str, list[Any]] = SGL_RULES | {
     "anchor_alignment": [StrOptions(set(ALIGNMENTS))],
     "gamma": [Interval(Real, None, 0, closed="neither")],
     "view_prior": [StrOptions({"agreement", "equal"}), "array-like", dict],
+    "scale": [StrOptions(set(SCALES)), list, tuple, dict],
+}
+
+# Parameters that all baselines have; each adds its own.
+BASELINE_RULES: dict[str, list[Any]] = {
+    "n_clusters": [COUNT],
+    "scale": [StrOptions(set(SCALES))],
+    "memory_limit": [POSITIVE, None],
+    "random_state": ["random_state"],
+}
+MULTI_VIEW_BASELINE_RULES: dict[str, list[Any]] = BASELINE_RULES | {
+    "views": ["array-like", dict, None],
     "scale": [StrOptions(set(SCALES)), list, tuple, dict],
 }
 

@@ -1,0 +1,53 @@
+"""What a method would need and what the machine has: sizes that do not fit are refused before anything is allocated."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+_GIB = 2**30
+# Where Linux says how much a container may use.
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def machine_memory() -> int:
+    """Return the bytes of memory of this machine, or of the container that the process runs in, if that is less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
+    for path in map(Path, _CONTAINER_LIMITS):
+        if path.exists() and path.read_text().strip().isdigit():
+            limits.append(int(path.read_text()))
+    # Where the system does not tell, nothing is refused.
+    return min(limits, default=2**63 - 1)
+
+
+def check_memory(method: str, n_samples: int, needed: int, largest: int, limit: float | None) -> None:
+    """Raise MemoryError if a fit needs more than the limit, saying how much and how many rows would fit.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method, for the message.
+    n_samples : int
+        Rows that were given.
+    needed : int
+        Bytes that the fit takes beyond X.
+    largest : int
+        Rows that would fit in the limit.
+    limit : float or None
+        Bytes that may be used; None means the memory of the machine.
+    """
+    allowed = machine_memory() if limit is None else limit
+    if needed > allowed:
+        raise MemoryError(
+            f"{method} of {n_samples:,} rows needs about {needed / _GIB:,.1f} GiB of memory beyond X, and "
+            f"{'the machine has' if limit is None else 'memory_limit allows'} {allowed / _GIB:,.1f}; at most about "
+            f"{largest:,} rows fit: pass fewer rows, or use a method that is linear in them, such as kedge.SGL"
+        )
+
+
+def largest_that_fits(needed: Callable[[int], int], limit: float) -> int:
+    """Return the largest number of rows whose fit stays within the limit, by bisection; at most 10^12."""
+    low, high = 1, 10**12
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if needed(middle) <= limit else (low, middle - 1)
+    return low

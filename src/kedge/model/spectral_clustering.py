@@ -1,0 +1,164 @@
+"""Spectral clustering of a symmetric graph between rows, in the form of Ng, Jordan and Weiss."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.exceptions import ConvergenceWarning
+
+from kedge.model.clustering_points import cluster_points
+from kedge.model.label_rows import unit_rows
+
+Array = NDArray[np.float64]
+
+# Up to this order all eigenvectors are cheaper than a Lanczos method for some of them.
+_SMALL_ORDER = 500
+LABEL_STARTS = 10
+
+
+@dataclass(frozen=True)
+class AffinityEmbedding:
+    """Leading eigenvectors of D^(-1/2) W D^(-1/2), where D are the row sums of W.
+
+    Attributes
+    ----------
+    vectors : array of shape (n_rows, n_vectors)
+        Orthonormal columns; rows without neighbours are zero.
+    eigenvalues : array of shape (n_vectors,)
+        Descending, at most one.
+    n_components : int
+        Connected components of the graph that hold more than a lone row.
+    """
+
+    vectors: Array
+    eigenvalues: Array
+    n_components: int
+
+
+def embed_affinity(affinity: Any, n_vectors: int) -> AffinityEmbedding:
+    """Embed the rows of a graph.
+
+    The eigenvalue one is there once per connected component, and a Lanczos method can miss some of its vectors, so
+    these are taken from the components; where there are more of them than vectors asked for, the space is not unique
+    and the largest components are taken. Only the other vectors are computed.
+
+    Parameters
+    ----------
+    affinity : ndarray or CSR array of shape (n_rows, n_rows)
+        Symmetric, nonnegative. Not changed.
+    n_vectors : int
+        Number of vectors, at most n_rows.
+    """
+    degrees = np.asarray(affinity.sum(axis=1), dtype=np.float64).ravel()
+    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    labels = _components(affinity, degrees)
+    sizes = np.bincount(labels[labels >= 0])
+    largest = np.argsort(-sizes, kind="stable")[:n_vectors]
+    known = np.zeros((len(degrees), len(largest)))
+    for column, component in enumerate(largest):
+        rows = labels == component
+        known[rows, column] = np.sqrt(degrees[rows] / degrees[rows].sum())
+    values, rest = _other_eigenpairs(affinity, scale, known, n_vectors - len(largest))
+    eigenvalues = np.concatenate([np.ones(len(largest)), values])
+    return AffinityEmbedding(np.concatenate([known, rest], axis=1), eigenvalues, len(sizes))
+
+
+def cluster_affinity(
+    affinity: Any, n_clusters: int, random_state: RandomState, *, n_starts: int = LABEL_STARTS, stacklevel: int = 3
+) -> tuple[NDArray[np.int64], Array]:
+    """Cluster the rows of a graph: k-means of the embedded rows at unit length.
+
+    Parameters
+    ----------
+    affinity : ndarray or CSR array of shape (n_rows, n_rows)
+        Symmetric, nonnegative.
+    n_clusters : int
+        Number of clusters, at most n_rows.
+    random_state : RandomState
+        Seeds k-means.
+    n_starts : int, default=10
+        Starts of k-means.
+    stacklevel : int, default=3
+        Whom the warning below is about.
+
+    Returns
+    -------
+    labels : array of shape (n_rows,)
+        Clusters; rows without neighbours are placed by k-means at the origin.
+    vectors : array of shape (n_rows, n_clusters)
+        The embedding, before rows were scaled.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the graph has more connected components than clusters: which of them belong together it does not say.
+    """
+    found = embed_affinity(affinity, n_clusters)
+    if found.n_components > n_clusters:
+        warnings.warn(
+            f"the graph between rows has {found.n_components} connected components for {n_clusters} clusters; the "
+            "largest components decide, the others are placed arbitrarily: let rows use more neighbours",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+    labels, _ = cluster_points(unit_rows(found.vectors), n_clusters, random_state, n_starts)
+    return labels, found.vectors
+
+
+def _components(affinity: Any, degrees: Array) -> NDArray[np.int64]:
+    """Return the number of the connected component of every row; lone rows get -1."""
+    if sparse.issparse(affinity):
+        # A stored zero is no edge.
+        _, labels = connected_components(sparse.csr_array(affinity > 0), directed=False)
+    else:
+        labels = _components_of_dense(affinity)
+    labels = np.where(degrees > 0, labels, -1)
+    kept = np.unique(labels[labels >= 0])
+    return np.where(labels >= 0, np.searchsorted(kept, labels), -1)
+
+
+def _components_of_dense(affinity: NDArray[Any]) -> NDArray[np.int64]:
+    """Search breadth first, every row looked at once and no second matrix made."""
+    labels = np.full(len(affinity), -1, dtype=np.int64)
+    for start in range(len(affinity)):
+        if labels[start] >= 0:
+            continue
+        number, front = labels.max() + 1, np.array([start])
+        while len(front):
+            labels[front] = number
+            reached = np.zeros(len(affinity), dtype=bool)
+            for row in front:
+                reached |= affinity[row] > 0
+                if reached.all():
+                    break
+            front = np.flatnonzero(reached & (labels < 0))
+    return labels
+
+
+def _other_eigenpairs(affinity: Any, scale: Array, known: Array, count: int) -> tuple[Array, Array]:
+    """Return the leading eigenpairs orthogonal to the known ones."""
+    order = len(scale)
+    if count == 0:
+        return np.empty(0), np.empty((order, 0))
+    if order <= _SMALL_ORDER or 4 * (count + known.shape[1]) >= order:
+        matrix = affinity.toarray() if sparse.issparse(affinity) else affinity
+        deflated = scale[:, None] * matrix * scale - known @ known.T
+        values, vectors = linalg.eigh(deflated, subset_by_index=[order - count, order - 1])
+    else:
+
+        def multiply(vector: Array) -> Array:
+            flat = vector.ravel()
+            return np.asarray(scale * (affinity @ (scale * flat)) - known @ (known.T @ flat))
+
+        operator = LinearOperator((order, order), matvec=multiply, dtype=np.float64)
+        start = np.random.RandomState(0).uniform(-1, 1, order)
+        values, vectors = eigsh(operator, k=count, which="LA", v0=start, ncv=max(3 * count, 40), maxiter=20 * order)
+    # The sign of an eigenvector is free: fix it, so that equal graphs embed equally.
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
+    return values[::-1].clip(max=1.0), (vectors * np.where(signs == 0, 1.0, signs))[:, ::-1]
