@@ -1,12 +1,13 @@
 """Accuracy after matching, normalised mutual information, purity and inverse purity."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
+from scipy.sparse.csgraph import connected_components
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from kedge.metrics.contingency import contingency_table, numbered_labels
 
 AVERAGES = ("max", "min", "geometric", "arithmetic")
 
@@ -30,8 +31,8 @@ def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> clustering_accuracy([0, 0, 1, 1], ["b", "b", "a", "b"])
     0.75
     """
-    table = _count_table(y_true, y_pred)
-    return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
+    table = contingency_table(y_true, y_pred)
+    return float(_matched_mass(table) / table.sum())
 
 
 def nmi(y_true: ArrayLike, y_pred: ArrayLike, average: str = "max") -> float:
@@ -57,9 +58,31 @@ def nmi(y_true: ArrayLike, y_pred: ArrayLike, average: str = "max") -> float:
     """
     if average not in AVERAGES:
         raise ValueError(f"average must be one of {list(AVERAGES)}, got {average!r}")
-    labels = [_checked_labels(values, name) for values, name in ((y_true, "y_true"), (y_pred, "y_pred"))]
-    _check_lengths(*labels)
-    return float(normalized_mutual_info_score(*labels, average_method=average))
+    truth, found = numbered_labels(y_true, y_pred)
+    # Rounding of the logarithms can pass the bounds by an ulp.
+    return float(np.clip(normalized_mutual_info_score(truth, found, average_method=average), 0.0, 1.0))
+
+
+def ari(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Share of pairs of rows on which classes and clusters agree, less what chance would give: scikit-learn's measure.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Classes and clusters; any labels, in any number.
+
+    Returns
+    -------
+    float
+        At most 1, about 0 for random clusters, below 0 for worse. Symmetric in its arguments.
+
+    Examples
+    --------
+    >>> from kedge.metrics import ari
+    >>> ari([0, 0, 1, 1], ["b", "b", "a", "a"])
+    1.0
+    """
+    return float(adjusted_rand_score(*numbered_labels(y_true, y_pred)))
 
 
 def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -81,7 +104,7 @@ def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> purity([0, 0, 1, 1], [0, 1, 2, 3])
     1.0
     """
-    table = _count_table(y_true, y_pred)
+    table = contingency_table(y_true, y_pred)
     return float(table.max(axis=0).sum() / table.sum())
 
 
@@ -107,25 +130,27 @@ def inverse_purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> inverse_purity([0, 0, 1, 1], [0, 0, 0, 0])
     1.0
     """
-    table = _count_table(y_true, y_pred)
+    table = contingency_table(y_true, y_pred)
     return float(table.max(axis=1).sum() / table.sum())
 
 
-def _count_table(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.int64]:
-    truth, found = _checked_labels(y_true, "y_true"), _checked_labels(y_pred, "y_pred")
-    _check_lengths(truth, found)
-    return np.asarray(contingency_matrix(truth, found))
+def _matched_mass(table: sparse.csr_array) -> int:
+    """Return the most rows that a one-to-one matching of classes and clusters can put in the right class.
 
-
-def _checked_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
-    values: NDArray[Any] = np.asarray(labels)
-    if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"{name} must be a list of at least one label, got shape {values.shape}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(f"{name} has {values[~np.isfinite(values)][0]} in row {np.argmin(np.isfinite(values))}")
-    return values
-
-
-def _check_lengths(truth: NDArray[Any], found: NDArray[Any]) -> None:
-    if len(truth) != len(found):
-        raise ValueError(f"y_true has {len(truth)} labels and y_pred {len(found)}; they must be the same rows")
+    Classes and clusters that share no row, directly or through others, are matched apart, so that many tiny clusters
+    need no dense table of all pairs.
+    """
+    n_classes = table.shape[0]
+    joined = sparse.block_array([[None, table], [table.T, None]], format="csr")
+    count, component = connected_components(joined, directed=False)
+    of_class, of_cluster = component[:n_classes], component[n_classes:]
+    largest = np.zeros(count, dtype=np.int64)
+    entries = table.tocoo()
+    np.maximum.at(largest, of_class[entries.coords[0]], entries.data)
+    # One class, or one cluster: only one of its counts can be matched.
+    is_plain = (np.bincount(of_class, minlength=count) == 1) | (np.bincount(of_cluster, minlength=count) == 1)
+    mass = int(largest[is_plain].sum())
+    for number in np.flatnonzero(~is_plain):
+        block = table[np.flatnonzero(of_class == number)][:, np.flatnonzero(of_cluster == number)].toarray()
+        mass += int(block[linear_sum_assignment(block, maximize=True)].sum())
+    return mass
