@@ -1,5 +1,6 @@
 """What all baselines share: checks of the input, of its size and of the parameters, and how results are kept."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,6 +35,9 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     # The smallest number of rows that makes sense.
     _least_rows: ClassVar[int] = 2
+    # Sums have other last bits on other numbers of threads, and some methods amplify them: so BLAS and OpenMP get one.
+    # Methods that are scikit-learn's own run as their users know them.
+    _one_thread: ClassVar[bool] = True
 
     def __sklearn_tags__(self) -> Any:
         """Say that sparse input is welcome."""
@@ -77,6 +81,9 @@ class Baseline(ClusterMixin, BaseEstimator):
             largest = self.largest_n(limit, n_features)
             check_memory(type(self).__name__, n_samples, needed, largest, self.memory_limit)
 
+    def _thread_limit(self) -> AbstractContextManager[None]:
+        return one_thread_per_library() if self._one_thread else nullcontext()
+
     def _keep(self, found: dict[str, Any], scalings: list[ViewScaling]) -> Self:
         """Store what was found, all at once."""
         for name, value in found.items():
@@ -116,8 +123,7 @@ class SingleViewBaseline(Baseline):
         )
         self._check_size(*X.shape)
         random_state = check_random_state(self.random_state)
-        # Sums have other last bits on other numbers of threads, and some methods amplify them.
-        with one_thread_per_library():
+        with self._thread_limit():
             scaling = learn_single_scaling(self.scale, X)
             found = self._cluster(scaling.apply(as_array(X)), random_state)
         return self._keep(found, [scaling])
@@ -160,13 +166,13 @@ class MultiViewBaseline(ReadsViews, Baseline):
         self._check_size(arrays[0].shape[0], sum(array.shape[1] for array in arrays))
         random_state = check_random_state(self.random_state)
         kinds = scale_per_view(self.scale, self.view_names_)
-        with one_thread_per_library():
+        with self._thread_limit():
             scalings = [
                 learn_array_scaling(kind, array, name)
                 for kind, array, name in zip(kinds, arrays, self.view_names_, strict=True)
             ]
             scaled = [scaling.apply(array) for scaling, array in zip(scalings, arrays, strict=True)]
-            found = self._cluster(scaled, random_state)
+            found = self._cluster_scaled(scaled, scalings, random_state)
         return self._keep(found, scalings)
 
     def _read_new_rows(self, X: Any) -> list[View]:
@@ -186,11 +192,21 @@ class MultiViewBaseline(ReadsViews, Baseline):
         for array, name in zip(views.arrays, views.names, strict=True):
             if isinstance(array, StoredView):
                 raise TypeError(f"{name!r} is not in memory; load it, or use kedge.MSGL, which reads block by block")
-        if views.n_rows < self._least_rows:
+        if reset and views.n_rows < self._least_rows:
             raise ValueError(
                 f"Found array with {views.n_rows} sample(s) while a minimum of {self._least_rows} is required"
             )
         return [as_array(array).astype(np.float64, copy=False) for array in views.arrays]
+
+    def _count_views(self) -> int:
+        """Return the number of views of the last X, for estimates of memory; one before any X was seen."""
+        return len(getattr(self, "view_widths_", (0,)))
+
+    def _cluster_scaled(
+        self, views: list[View], scalings: list[ViewScaling], random_state: RandomState
+    ) -> dict[str, Any]:
+        """Cluster; overridden by methods with parameters in the units of X, which need the scalings."""
+        return self._cluster(views, random_state)
 
     def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
         raise NotImplementedError
