@@ -1,5 +1,6 @@
 """What holds for every baseline: scikit-learn's checks, seeds, refusals."""
 
+import tracemalloc
 from importlib.util import find_spec
 
 import numpy as np
@@ -71,13 +72,19 @@ def test_more_clusters_than_rows_are_refused(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_size_that_does_not_fit_is_refused_before_anything_large_is_allocated(method):
+    rows = sparse.csr_array((3_000_000, 2))
     model = method(3, memory_limit=1e6)
-    needs = model.memory_needed(50_000_000, 2)
-    assert needs > 1e8
-    rows = np.broadcast_to(np.array([1.0, 2.0]), (50_000, 2))
-    rows = sparse.csr_array((50_000_000, 2)) if needs > 1e14 else rows
-    with pytest.raises(MemoryError, match=rf"{method.__name__} of .* rows needs about .* GiB"):
-        method(3, memory_limit=1e3).fit(rows)
+    needs = model.memory_needed(*rows.shape)
+    assert needs > 1e7
+    tracemalloc.start()
+    with pytest.raises(
+        MemoryError, match=rf"^{method.__name__} of 3,000,000 rows needs about {needs / 2**30:,.1f} GiB"
+    ):
+        model.fit(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6  # what checks of the sparse matrix itself take
+    assert not hasattr(model, "labels_")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kedge.baselines.memory import check_memory, largest_that_fits, machine_memory
+from kedge.baselines.memory import largest_that_fits, machine_memory, refuse
 from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.parameter_rules import checked_fit, scale_per_view
 from kedge.estimators.reads_views import ReadsViews
@@ -79,7 +79,7 @@ class Baseline(ClusterMixin, BaseEstimator):
         needed = self.memory_needed(n_samples, n_features)
         if needed > limit:
             largest = self.largest_n(limit, n_features)
-            check_memory(type(self).__name__, n_samples, needed, largest, self.memory_limit)
+            refuse(type(self).__name__, n_samples, needed, largest, limit, is_own=self.memory_limit is not None)
 
     def _thread_limit(self) -> AbstractContextManager[None]:
         return one_thread_per_library() if self._one_thread else nullcontext()

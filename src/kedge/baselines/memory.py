@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 _GIB = 2**30
 # Where Linux says how much a container may use.
@@ -19,29 +20,29 @@ def machine_memory() -> int:
     return min(limits, default=2**63 - 1)
 
 
-def check_memory(method: str, n_samples: int, needed: int, largest: int, limit: float | None) -> None:
-    """Raise MemoryError if a fit needs more than the limit, saying how much and how many rows would fit.
+def refuse(method: str, n_samples: int, needed: int, largest: int, limit: float, *, is_own: bool) -> NoReturn:
+    """Raise MemoryError, saying how much a fit needs and how many rows would fit.
 
     Parameters
     ----------
     method : str
-        Name of the method, for the message.
+        Name of the method.
     n_samples : int
         Rows that were given.
     needed : int
-        Bytes that the fit takes beyond X.
+        Bytes that the fit would take beyond X.
     largest : int
         Rows that would fit in the limit.
-    limit : float or None
-        Bytes that may be used; None means the memory of the machine.
+    limit : float
+        Bytes that may be used.
+    is_own : bool
+        Whether the user set the limit; otherwise it is the machine.
     """
-    allowed = machine_memory() if limit is None else limit
-    if needed > allowed:
-        raise MemoryError(
-            f"{method} of {n_samples:,} rows needs about {needed / _GIB:,.1f} GiB of memory beyond X, and "
-            f"{'the machine has' if limit is None else 'memory_limit allows'} {allowed / _GIB:,.1f}; at most about "
-            f"{largest:,} rows fit: pass fewer rows, or use a method that is linear in them, such as kedge.SGL"
-        )
+    raise MemoryError(
+        f"{method} of {n_samples:,} rows needs about {needed / _GIB:,.1f} GiB of memory beyond X, and "
+        f"{'memory_limit allows' if is_own else 'the machine has'} {limit / _GIB:,.1f}; at most about {largest:,} rows "
+        "fit: pass fewer rows, or use a method that is linear in them, such as kedge.SGL"
+    )
 
 
 def largest_that_fits(needed: Callable[[int], int], limit: float) -> int:
