@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kedge import datasets, kernels, metrics
+    from kedge import baselines, datasets, kernels, metrics
     from kedge.estimators.multi_view import MSGL
     from kedge.estimators.single_view import SGL
     from kedge.kernels.simplex import simplex_qp
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["MSGL", "SGL", "__version__", "datasets", "kernels", "metrics", "select_anchors", "simplex_qp"]
+__all__ = ["MSGL", "SGL", "__version__", "baselines", "datasets", "kernels", "metrics", "select_anchors", "simplex_qp"]
 
 _HOMES = {
     "MSGL": "kedge.estimators.multi_view",
@@ -28,7 +28,7 @@ _HOMES = {
 }
 
 
-_ROOMS = {"datasets", "kernels", "metrics"}
+_ROOMS = {"baselines", "datasets", "kernels", "metrics"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ import sys
 
 class Absent:
     names = {"dask", "distributed", "pyarrow", "zarr", "h5py", "anndata", "mudata", "rich", "typer", "matplotlib"}
+    names |= {"pooch", "requests"}
 
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in self.names:
@@ -15,13 +16,14 @@ class Absent:
 
 sys.meta_path.insert(0, Absent())
 import numpy as np
-from kedge import MSGL, SGL
+from kedge import MSGL, SGL, baselines
 
 folder = sys.argv[1]
 X = np.random.default_rng(0).normal(size=(60, 4))
 np.save(folder + "/rows.npy", X)
 SGL(2, random_state=0).fit(X)
 MSGL(2, random_state=0).fit([X, X])
+baselines.SSCOMP(2, random_state=0).fit(X)
 assert (SGL(2, random_state=0).fit(folder + "/rows.npy").labels_ == SGL(2, random_state=0).fit(X).labels_).all()
 with open(folder + "/rows.parquet", "wb") as file:
     file.write(b"PAR1")

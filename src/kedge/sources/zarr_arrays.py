@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kedge.optional_libraries import load_library
 from kedge.sources.banded_rows import BandedRows, chunk_bands
-from kedge.sources.optional_libraries import load_library
 from kedge.sources.row_ranges import check_matrix, check_numeric, float_kind
 
 

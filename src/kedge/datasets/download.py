@@ -1,0 +1,141 @@
+"""Download of one public file: continued where it was cut off, checked, and put in place whole."""
+
+import contextlib
+import errno
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kedge.datasets.entry import PublicFile
+from kedge.datasets.progress_bar import show_progress
+from kedge.optional_libraries import load_library
+
+# No public file of the catalogue comes near; a server that sends more is not sending what was asked for.
+MOST_BYTES = 256 << 20
+CHUNK_BYTES = 1 << 16
+# Seconds to connect, and seconds without a byte.
+TIMEOUT = (10, 60)
+
+
+def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> Path:
+    """Download a file into a folder, from the first of its addresses that gives it.
+
+    Until it is complete and its checksum agrees, the file is called ``<name>.part``; the next call continues that.
+
+    Raises
+    ------
+    ConnectionError
+        No address could be reached, or the connection broke.
+    FileNotFoundError
+        The file is not where it used to be.
+    ValueError
+        The file has another checksum than the catalogue; it is deleted.
+    OSError
+        It cannot be stored, for instance because the disk is full.
+    """
+    failures: list[Exception] = []
+    for url in file.urls:
+        try:
+            return _retrieve(url, file, folder, progress)
+        except (ConnectionError, FileNotFoundError, ValueError) as error:
+            failures.append(error)
+    raise type(failures[-1])("; ".join(map(str, failures)))
+
+
+def _retrieve(url: str, file: PublicFile, folder: Path, progress: bool | None) -> Path:
+    pooch = _library("pooch")
+    part = folder / f"{file.name}.part"
+
+    def download(url: str, output_file: str, _: Any) -> None:
+        _transfer(url, part, progress)
+        found = pooch.file_hash(str(part))
+        if file.sha256 not in (None, found):
+            part.unlink()
+            raise ValueError(f"{url}: wrong checksum (SHA-256), expected {file.sha256}, got {found}; file deleted")
+        part.replace(output_file)
+
+    known_hash = None if file.sha256 is None else f"sha256:{file.sha256}"
+    with _quiet(pooch.get_logger()):
+        return Path(pooch.retrieve(url, known_hash, fname=file.name, path=folder, downloader=download))
+
+
+def _transfer(url: str, part: Path, progress: bool | None) -> None:
+    """Bring the partial file to its full length."""
+    requests = _library("requests")
+    broken = (requests.RequestException, _library("urllib3").exceptions.HTTPError)
+    n_have = part.stat().st_size if part.exists() else 0
+    # Bytes as stored at the server: a transport encoding would shift the place to continue from.
+    headers = {"Accept-Encoding": "identity", "User-Agent": "kedge"}
+    if n_have:
+        headers["Range"] = f"bytes={n_have}-"
+    try:
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
+            _receive(response, url, part, n_have, progress)
+    except broken as error:
+        n_now = part.stat().st_size if part.exists() else 0
+        state = f"broke off after {n_now} bytes, which the next call continues" if n_now else "could not be reached"
+        raise ConnectionError(f"{url} {state} ({_root_cause(error)})") from error
+
+
+def _receive(response: Any, url: str, part: Path, n_have: int, progress: bool | None) -> None:
+    """Write what the server sends, in continuation of the partial file if it agrees to that."""
+    place = response.headers.get("Content-Range", "")
+    if response.status_code == 416:
+        # Nothing lies behind the end: the file is complete, or not a beginning of this one.
+        if place == f"bytes */{n_have}":
+            return
+        part.unlink()
+        raise ConnectionError(f"{url} does not continue {part.name}, which is deleted: call again to start anew")
+    if response.status_code in (404, 410):
+        raise FileNotFoundError(f"{url} is not there any more ({response.status_code} {response.reason})")
+    if response.status_code not in (200, 206):
+        raise ConnectionError(f"{url} refused ({response.status_code} {response.reason})")
+    continues = response.status_code == 206
+    if continues and not place.startswith(f"bytes {n_have}-"):
+        part.unlink()
+        wrong = f"sent {place or 'bytes of no given place'} when asked for byte {n_have} and on"
+        raise ConnectionError(f"{url} {wrong}; {part.name} is deleted: call again to start anew")
+    n_written = n_have if continues else 0
+    length = response.headers.get("Content-Length", "")
+    total = n_written + int(length) if length.isdigit() else None
+    with show_progress(part.stem, total, n_written, progress) as advance, part.open("ab" if continues else "wb") as out:
+        for chunk in response.raw.stream(CHUNK_BYTES, decode_content=False):
+            n_written += len(chunk)
+            if n_written > MOST_BYTES:
+                part.unlink()
+                raise ValueError(f"{url} sends more than {MOST_BYTES} bytes")
+            _write(out, chunk)
+            advance(len(chunk))
+
+
+def _write(file: Any, chunk: bytes) -> None:
+    try:
+        file.write(chunk)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise OSError(errno.ENOSPC, "disk full while downloading", file.name) from error
+        raise
+
+
+def _root_cause(error: BaseException) -> str:
+    """Say what happened at the bottom of a chain of errors, in a few words."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__ or error
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split()) or type(error).__name__
+
+
+@contextlib.contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Keep the remarks of pooch, not its warnings, from the screen."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _library(module: str) -> Any:
+    return load_library(module, "data", "downloading data")
