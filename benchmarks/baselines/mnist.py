@@ -35,9 +35,9 @@ METHODS = {
     "kedge SGL": lambda k: SGL(k, random_state=0),
 }
 NOTES = f"""
-Default settings, seed 0, one run each; labels only score. SSCOMP gets {PURSUED_ROWS:,} rows. The limit is a fifth of the
-only time that the paper prints for clustering MNIST, {PUBLISHED_SECONDS} s of SLSR. Elsewhere: a fifth of what the paper
-prints for the method on its largest set, scaled to these rows as the method's time grows; other data, other machine.
+Default settings, seed 0, one run each; labels only score. SSCOMP gets {PURSUED_ROWS:,} rows. The limit is a fifth of
+the only time that the paper prints for clustering MNIST, {PUBLISHED_SECONDS} s of SLSR. Elsewhere: a fifth of what the
+paper prints for the method on its largest set, scaled to these rows as its time grows; other data, other machine.
 """
 
 

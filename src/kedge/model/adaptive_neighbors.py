@@ -15,8 +15,12 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-# Entries of differences held at a time: 16 MiB.
+# Entries of distances held at a time: 16 MiB. Differences of rows are gone over three times, so a block of them is to
+# stay in the cache.
 _BLOCK_ENTRIES = 1 << 21
+_CACHED_ENTRIES = 1 << 17
+# Candidates beyond those needed: of equally near ones the first shall win, and rounding of the search shall not decide.
+SPARE = 3
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,24 @@ def weigh_neighbors(points: Any, targets: Any, n_neighbors: int, *, among_themse
     O(n_points n_targets n_features) by brute force in blocks; distances of the neighbours found are computed anew from
     differences where rows are dense, so that they keep their digits.
     """
-    indices = _nearest(points, targets, n_neighbors + 1, among_themselves)
-    squares = _squared_distances(points, targets, indices)
-    order = np.lexsort((indices, squares), axis=1)
-    indices, squares = np.take_along_axis(indices, order, axis=1), np.take_along_axis(squares, order, axis=1)
+    most = targets.shape[0] - int(among_themselves)
+    if n_neighbors + 1 > most:
+        raise ValueError(
+            f"{n_neighbors} neighbours with weight need {n_neighbors + 1 + int(among_themselves)} points to choose "
+            f"from: {targets.shape[0]}"
+        )
+    candidates = _nearest(points, targets, min(n_neighbors + 1 + SPARE, most), among_themselves)
+    return weigh_candidates(points, targets, candidates, n_neighbors)
+
+
+def weigh_candidates(points: Any, targets: Any, candidates: NDArray[np.intp], n_neighbors: int) -> NeighborWeights:
+    """Weigh the nearest of some targets given for every point, more than ``n_neighbors`` of them and distinct.
+
+    Of equally near ones those that come first among the targets win.
+    """
+    squares = _squared_distances(points, targets, candidates)
+    order = np.lexsort((candidates, squares), axis=1)[:, : n_neighbors + 1]
+    indices, squares = np.take_along_axis(candidates, order, axis=1), np.take_along_axis(squares, order, axis=1)
     gaps = squares[:, -1:] - squares[:, :-1]
     totals = gaps.sum(axis=1, keepdims=True)
     weights = np.divide(gaps, totals, out=np.full_like(gaps, 1.0 / n_neighbors), where=totals > 0)
@@ -86,8 +104,6 @@ def weigh_neighbors(points: Any, targets: Any, n_neighbors: int, *, among_themse
 
 def _nearest(points: Any, targets: Any, count: int, among_themselves: bool) -> NDArray[np.intp]:
     asked = count + int(among_themselves)
-    if asked > targets.shape[0]:
-        raise ValueError(f"{count - 1} neighbours with weight need {asked} points to choose from: {targets.shape[0]}")
     if sparse.issparse(points) != sparse.issparse(targets):
         return _nearest_of_mixed(points, targets, asked)
     if not sparse.issparse(targets):
@@ -116,8 +132,9 @@ def _nearest_of_mixed(points: Any, targets: Any, count: int) -> NDArray[np.intp]
 
 def _squared_distances(points: Any, targets: Any, indices: NDArray[np.intp]) -> NDArray[np.float64]:
     squares = np.empty(indices.shape)
-    step = max(1, _BLOCK_ENTRIES // (indices.shape[1] * points.shape[1]))
     is_sparse = sparse.issparse(points) or sparse.issparse(targets)
+    entries = _BLOCK_ENTRIES if is_sparse else _CACHED_ENTRIES
+    step = max(1, entries // (indices.shape[1] * points.shape[1]))
     lengths = row_norms(targets, squared=True) if is_sparse else None
     for rows in gen_batches(points.shape[0], step):
         if lengths is None:

@@ -1,6 +1,7 @@
 """Spectral clustering of a symmetric graph between rows, in the form of Ng, Jordan and Weiss."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.model.clustering_points import cluster_points
@@ -19,6 +20,8 @@ Array = NDArray[np.float64]
 
 # Up to this order all eigenvectors are cheaper than a Lanczos method for some of them.
 _SMALL_ORDER = 500
+# Restarts of the Lanczos method before its accuracy is lowered.
+_MOST_RESTARTS = 500
 LABEL_STARTS = 10
 
 
@@ -146,19 +149,49 @@ def _other_eigenpairs(affinity: Any, scale: Array, known: Array, count: int) -> 
     order = len(scale)
     if count == 0:
         return np.empty(0), np.empty((order, 0))
+    # The known eigenvalue one is moved to minus one, below all others; at zero it would come before negative ones.
     if order <= _SMALL_ORDER or 4 * (count + known.shape[1]) >= order:
         matrix = affinity.toarray() if sparse.issparse(affinity) else affinity
-        deflated = scale[:, None] * matrix * scale - known @ known.T
+        deflated = scale[:, None] * matrix * scale - 2.0 * known @ known.T
         values, vectors = linalg.eigh(deflated, subset_by_index=[order - count, order - 1])
     else:
 
         def multiply(vector: Array) -> Array:
             flat = vector.ravel()
-            return np.asarray(scale * (affinity @ (scale * flat)) - known @ (known.T @ flat))
+            return np.asarray(scale * (affinity @ (scale * flat)) - 2.0 * (known @ (known.T @ flat)))
 
-        operator = LinearOperator((order, order), matvec=multiply, dtype=np.float64)
-        start = np.random.RandomState(0).uniform(-1, 1, order)
-        values, vectors = eigsh(operator, k=count, which="LA", v0=start, ncv=max(3 * count, 40), maxiter=20 * order)
+        values, vectors = lanczos_pairs(multiply, order, count)
     # The sign of an eigenvector is free: fix it, so that equal graphs embed equally.
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
     return values[::-1].clip(max=1.0), (vectors * np.where(signs == 0, 1.0, signs))[:, ::-1]
+
+
+def lanczos_pairs(
+    multiply: Callable[[Array], Array], order: int, count: int, *, tol: float = 0.0
+) -> tuple[Array, Array]:
+    """Return the largest eigenvalues, ascending, and eigenvectors of a symmetric operator with values in [-1, 1].
+
+    Copies of an equal eigenvalue may be missed.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If eigenvalues lie too close together to be told apart, as where hardly a row has neighbours; vectors are then
+        found up to 1e-6.
+    """
+    # One is added to all eigenvalues: the method asks for an accuracy relative to them, which it could not reach where
+    # nothing but rounding is left.
+    operator = LinearOperator((order, order), matvec=lambda v: multiply(v.ravel()) + v.ravel(), dtype=np.float64)
+    settings = {"k": count, "which": "LA", "ncv": min(max(3 * count, 40), order), "maxiter": _MOST_RESTARTS}
+    start = np.random.RandomState(0).uniform(-1, 1, order)
+    try:
+        values, vectors = eigsh(operator, v0=start, tol=tol, **settings)
+    except ArpackNoConvergence:
+        warnings.warn(
+            "the leading eigenvalues of the graph between rows can hardly be told apart, so that its clusters are not "
+            "well defined: change the parameters that shape the graph",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+        values, vectors = eigsh(operator, v0=start, tol=1e-6, **settings)
+    return values - 1.0, vectors

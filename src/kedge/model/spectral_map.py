@@ -1,11 +1,12 @@
 """Spectral embedding of the bipartite graph, from its m x m Gram matrix alone."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from kedge.model.components import anchor_components
 
@@ -15,6 +16,8 @@ Array = NDArray[np.float64]
 _NOISE = 1e-12
 # Above this order the leading eigenvectors alone are cheaper than a full reduction of the matrix.
 _LARGE_ORDER = 600
+# Restarts of the Lanczos method: where values are so close together that it takes more, the full reduction is faster.
+_MOST_RESTARTS = 50
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ def _leading_eigenpairs(matrix: Array, gram: Array, column_sums: Array, wanted: 
     if order > _LARGE_ORDER and 8 * wanted < order:
         count, labels = anchor_components(gram, column_sums)
         if count < wanted:
-            return _deflated_lanczos(matrix, column_sums, labels, count, wanted)
+            with suppress(ArpackNoConvergence):
+                return _deflated_lanczos(matrix, column_sums, labels, count, wanted)
     squares, vectors = linalg.eigh(matrix, subset_by_index=[order - wanted, order - 1])
     return squares[::-1], vectors[:, ::-1]
 
@@ -91,7 +95,7 @@ def _deflated_lanczos(
 
     operator = LinearOperator(matrix.shape, matvec=multiply, dtype=np.float64)
     start = np.random.RandomState(0).uniform(-1, 1, len(matrix))
-    squares, vectors = eigsh(operator, k=wanted - count, which="LA", v0=start)
+    squares, vectors = eigsh(operator, k=wanted - count, which="LA", v0=start, maxiter=_MOST_RESTARTS)
     descending = np.argsort(squares)[::-1]
     return (
         np.concatenate([np.ones(count), squares[descending]]),
