@@ -1,0 +1,1 @@
+"""The paper's tables and figures, run again and set beside the published numbers."""

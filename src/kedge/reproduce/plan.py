@@ -1,0 +1,119 @@
+"""Experiments as they are declared: data, methods, grids, seeds and the published numbers."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+KINDS = ("table", "out of sample", "anchors", "sensitivity", "objective", "time", "complexity")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One method of an experiment, with the settings it is tried in.
+
+    Attributes
+    ----------
+    label : str
+        How it is printed.
+    method : str
+        Name of the method.
+    grid : mapping of names to lists
+        Settings that are tried; all with the first seeds, the best by the labels with all seeds. Empty means defaults.
+    per_data : mapping of data sets to grids
+        Replaces the grid on those data sets.
+    fixed : mapping
+        Parameters that are the same in all settings.
+    n_seeds : int
+        Seeds of the reported mean.
+    published : str or None
+        The method of the paper that it is set beside.
+    note : str
+        Where the grid comes from.
+    skip : mapping of data sets to reasons
+        Data sets on which it is not run.
+    """
+
+    label: str
+    method: str
+    grid: Mapping[str, list[Any]] = field(default_factory=dict)
+    per_data: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    n_seeds: int = 5
+    published: str | None = None
+    note: str = ""
+    skip: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def uses_labels(self) -> bool:
+        """Whether the setting is chosen by the labels."""
+        return bool(self.grid or self.per_data)
+
+    def grid_on(self, data: str) -> Mapping[str, list[Any]]:
+        """Return the grid for a data set."""
+        return self.per_data.get(data, self.grid)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure.
+
+    Attributes
+    ----------
+    name : str
+        The name on the command line.
+    kind : str
+        One of ``KINDS``.
+    title : str
+        Heading.
+    data : tuple of str
+        Data sets.
+    columns : tuple of Column
+        Methods.
+    published : mapping of data sets to methods to measures
+        The paper's numbers, in percent and seconds.
+    n_choice_seeds : int
+        Seeds with which settings are compared.
+    seconds : float
+        Limit for one unit.
+    rows : tuple of int
+        Numbers of rows, where time over them is measured; empty means all rows.
+    remarks : mapping of data sets to str
+        What must be known beside the numbers.
+    """
+
+    name: str
+    kind: str
+    title: str
+    data: tuple[str, ...]
+    columns: tuple[Column, ...]
+    published: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    n_choice_seeds: int = 3
+    seconds: float = 900.0
+    rows: tuple[int, ...] = ()
+    remarks: Mapping[str, str] = field(default_factory=dict)
+
+
+def experiments() -> dict[str, Experiment]:
+    """Return all experiments by name."""
+    found = [
+        read_experiment(path.name.removesuffix(".toml"), path.read_text(encoding="utf-8"))
+        for path in files("kedge.reproduce").joinpath("experiments").iterdir()
+        if path.name.endswith(".toml")
+    ]
+    return {experiment.name: experiment for experiment in sorted(found, key=lambda e: e.name)}
+
+
+def read_experiment(name: str, text: str) -> Experiment:
+    """Read one declaration; unknown keys and kinds are refused."""
+    given: dict[str, Any] = tomllib.loads(text)
+    kind = given.pop("kind")
+    if kind not in KINDS:
+        raise ValueError(f"{name}.toml: kind={kind!r} should be one of {', '.join(map(repr, KINDS))}")
+    columns = tuple(Column(**column) for column in given.pop("methods"))
+    labels = [column.label for column in columns]
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"{name}.toml: two methods have the same label")
+    data, rows, published = tuple(given.pop("data")), tuple(given.pop("rows", ())), given.pop("published", {})
+    return Experiment(name=name, kind=kind, data=data, columns=columns, published=published, rows=rows, **given)

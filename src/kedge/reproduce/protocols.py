@@ -1,0 +1,110 @@
+"""What is done with the rows, and what is recorded of it."""
+
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import KNeighborsClassifier
+
+from kedge.metrics import ari, clustering_accuracy, inverse_purity, nmi, purity
+from kedge.reproduce.data_rows import DataRows, load_rows
+from kedge.reproduce.methods import make_estimator
+from kedge.reproduce.units import Unit
+
+MEASURES: dict[str, Callable[..., float]] = {
+    "acc": clustering_accuracy,
+    "nmi": nmi,
+    "purity": purity,
+    "inverse_purity": inverse_purity,
+    "ari": ari,
+}
+# Rows that the out-of-sample protocol clusters; the others are only predicted.
+IN_SAMPLE = {"mnist": 2000}
+OTHERWISE_IN_SAMPLE = 1000
+_MIB = 2**20
+
+
+def run_unit(unit: Unit) -> dict[str, Any]:
+    """Run a unit and return its record."""
+    rows = load_rows(unit.data, unit.n_rows)
+    reset_peak()
+    with warnings.catch_warnings():
+        # What a method says about its fit is not news in a grid of settings; scores tell.
+        warnings.simplefilter("ignore")
+        record = PROTOCOLS[unit.protocol](unit, rows)
+    return record | {"peak_mib": peak_mib()}
+
+
+def score(y: NDArray[Any], labels: NDArray[Any]) -> dict[str, float]:
+    """Return all measures in percent."""
+    return {name: round(100.0 * measure(y, labels), 4) for name, measure in MEASURES.items()}
+
+
+def cluster_rows(unit: Unit, rows: DataRows) -> dict[str, Any]:
+    """Fit all rows and score the labels."""
+    model = make_estimator(unit.method, rows.n_clusters, unit.seed, unit.settings())
+    started = time.perf_counter()
+    labels = model.fit(rows.X).labels_
+    return {"seconds": time.perf_counter() - started, **score(rows.y, np.asarray(labels))}
+
+
+def classify_new_rows(unit: Unit, rows: DataRows) -> dict[str, Any]:
+    """Fit some rows, predict the others, and score all together.
+
+    The parameter ``neighbors_of`` is "anchors" or "rows": by whose labels new rows are labelled. Seconds are those of
+    prediction alone, as in the paper for SGL; those of the fit are recorded beside.
+    """
+    parameters = unit.settings()
+    neighbors_of = parameters.pop("neighbors_of", None)
+    order = np.random.RandomState(0).permutation(len(rows.y))
+    chosen = min(IN_SAMPLE.get(unit.data, OTHERWISE_IN_SAMPLE), len(order) // 2)
+    inside, outside = order[:chosen], order[chosen:]
+    model = make_estimator(unit.method, rows.n_clusters, unit.seed, parameters)
+    started = time.perf_counter()
+    model.fit(rows.X[inside])
+    fitted = time.perf_counter()
+    if neighbors_of == "rows":
+        classifier = KNeighborsClassifier(1).fit(rows.X[inside], model.labels_)
+        predicted = classifier.predict(rows.X[outside])
+    else:
+        predicted = model.predict(rows.X[outside])
+    seconds = time.perf_counter() - fitted
+    labels = np.empty(len(order), dtype=np.int64)
+    labels[inside], labels[outside] = model.labels_, predicted
+    return {"seconds": seconds, "fit_seconds": fitted - started, **score(rows.y, labels)}
+
+
+def trace_objective(unit: Unit, rows: DataRows) -> dict[str, Any]:
+    """Fit all rows and record the objective of every iteration."""
+    model = make_estimator(unit.method, rows.n_clusters, unit.seed, unit.settings()).fit(rows.X)
+    return {"objective": [float(value) for value in model.objective_], **score(rows.y, np.asarray(model.labels_))}
+
+
+PROTOCOLS: dict[str, Callable[[Unit, DataRows], dict[str, Any]]] = {
+    "cluster": cluster_rows,
+    "out of sample": classify_new_rows,
+    "objective": trace_objective,
+}
+
+
+def reset_peak() -> None:
+    """Let the system count the peak memory of this process anew, where it can."""
+    file = Path("/proc/self/clear_refs")
+    if file.exists():
+        try:
+            file.write_text("5")
+        except OSError:
+            return
+
+
+def peak_mib() -> float | None:
+    """Return the peak memory of this process since the last reset; None where the system does not tell."""
+    file = Path("/proc/self/status")
+    if not file.exists():
+        return None
+    line = next(line for line in file.read_text().splitlines() if line.startswith("VmHWM"))
+    return round(int(line.split()[1]) * 1024 / _MIB, 1)

@@ -1,0 +1,117 @@
+"""What finished units say: means over seeds beside the published numbers."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kedge.reproduce.plan import Column, Experiment
+from kedge.reproduce.stages import Cut, Records, available_data, choice_units, reported_units
+
+MEASURES = ("acc", "nmi", "purity", "inverse_purity", "seconds")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over seeds."""
+
+    value: float
+    spread: float
+    n_seeds: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method with a setting on a data set.
+
+    Attributes
+    ----------
+    data, label : str
+        Which.
+    settings : mapping
+        Parameters.
+    n_tried : int
+        Settings among which the labels chose; one means that no label was used.
+    means : mapping of measures to Mean
+        Ours; empty if there is a reason.
+    published : mapping of measures to float
+        The paper's; empty if it has none.
+    reason : str or None
+        Why there are no numbers of ours.
+    n_rows : int or None
+        Rows used; None means all.
+    records : list of dict
+        What was recorded of each seed.
+    """
+
+    data: str
+    label: str
+    settings: Mapping[str, Any]
+    n_tried: int
+    means: Mapping[str, Mean]
+    published: Mapping[str, float]
+    reason: str | None = None
+    n_rows: int | None = None
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+
+def summarise(experiment: Experiment, records: Records, cut: Cut) -> list[Line]:
+    """Return the lines of an experiment, data set by data set."""
+    lines = []
+    for data, missing in available_data(experiment).items():
+        for column in experiment.columns:
+            reason = missing or column.skip.get(data)
+            published = experiment.published.get(data, {}).get(column.published or "", {})
+            if reason is not None:
+                lines.append(Line(data, column.label, {}, 1, {}, published, reason))
+                continue
+            lines += _lines_of(experiment, column, data, published, records, cut)
+    return lines
+
+
+def _lines_of(
+    experiment: Experiment,
+    column: Column,
+    data: str,
+    published: Mapping[str, float],
+    records: Records,
+    cut: Cut,
+) -> list[Line]:
+    candidates = choice_units(experiment, column, data, cut)
+    n_tried = max(1, len(candidates))
+    lines = []
+    for cell, units in reported_units(experiment, column, data, records, cut).items():
+        for n_rows in dict.fromkeys(unit.n_rows for unit in units):
+            found = [records.get(unit) for unit in units if unit.n_rows == n_rows]
+            done = [record for record in found if record is not None and "failed" not in record]
+            failed = [record["failed"] for record in found if record is not None and "failed" in record]
+            reason = failed[0] if failed else None if len(done) == len(found) else "not run yet"
+            means = {} if reason else mean_over_seeds(done)
+            lines.append(Line(data, column.label, json.loads(cell), n_tried, means, published, reason, n_rows, done))
+    if not lines:
+        failures = [records.get(unit) for units in candidates.values() for unit in units]
+        told = [record["failed"] for record in failures if record is not None and "failed" in record]
+        unfinished = any(record is None for record in failures)
+        lines = [Line(data, column.label, {}, n_tried, {}, published, "not run yet" if unfinished else told[0])]
+    return lines
+
+
+def mean_over_seeds(records: list[dict[str, Any]]) -> dict[str, Mean]:
+    """Return mean and standard deviation of every measure."""
+    means = {}
+    for measure in (*MEASURES, "ari", "peak_mib", "fit_seconds"):
+        values = [record[measure] for record in records if record.get(measure) is not None]
+        if values:
+            means[measure] = Mean(float(np.mean(values)), float(np.std(values)), len(values))
+    return means
+
+
+def growth_exponent(lines: list[Line]) -> float | None:
+    """Return how the seconds of one method grow with the rows: the slope of a line through the logarithms."""
+    points = [(line.n_rows, line.means["seconds"].value) for line in lines if line.n_rows and line.means]
+    if len(points) < 2:
+        return None
+    n_rows, seconds = np.log(np.array(points, dtype=float)).T
+    return float(np.polyfit(n_rows, seconds, 1)[0])

@@ -1,0 +1,57 @@
+"""Pages show the paper's value, ours and the difference, and what used labels."""
+
+import pytest
+from small_experiment import CUT, EXPERIMENT, Memory
+
+from kedge.reproduce.pages import write_pages
+from kedge.reproduce.plan import experiments, read_experiment
+from kedge.reproduce.stages import Cut, pending_units
+
+
+def filled(experiment, cut):
+    records = Memory()
+    while left := pending_units(experiment, records, cut):
+        for unit in left:
+            score = 40.0 + unit.seed + len(unit.parameters) % 7
+            record = dict.fromkeys(("acc", "nmi", "purity", "inverse_purity", "ari"), score)
+            record |= {"seconds": 1e-3 * (unit.n_rows or 100) ** 1.5, "objective": [3.0, 2.0, 1.9]}
+            records[unit.key] = record | {"machine": "a machine", "side_by_side": 2, "versions": {"kedge": "0"}}
+    return records
+
+
+def test_tables_show_published_value_ours_difference_and_choice(tmp_path):
+    write_pages([EXPERIMENT], filled(EXPERIMENT, CUT), CUT, tmp_path)
+    text = (tmp_path / "small.md").read_text()
+    row = next(line for line in text.splitlines() if line.startswith("| k-means ★"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    ours = float(cells[2].split(" ±")[0])
+    assert cells[1] == "20"
+    assert cells[3] == f"{ours - 20:+.1f}"
+    assert "best of 2; 3 seeds" in cells[-1]
+    assert "A CUT of the experiment" in text
+    assert "a machine; 2 units side by side" in text
+    page = (tmp_path / "small.html").read_text()
+    assert "<table>" in page
+    assert "k-means ★" in page
+
+
+@pytest.mark.parametrize("name", ["anchors", "sensitivity", "convergence", "complexity"])
+def test_figures_are_drawn(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("kedge.reproduce.stages.why_not_here", lambda data: None)
+    experiment = experiments()[name]
+    cut = Cut(n_seeds=2)
+    files = write_pages([experiment], filled(experiment, cut), cut, tmp_path)
+    pictures = [file for file in files if file.suffix in (".png", ".svg")]
+    assert pictures
+    assert all(file.stat().st_size > 5_000 for file in pictures)
+    if name == "complexity":
+        assert "n^1.50" in (tmp_path / "complexity.md").read_text()
+
+
+def test_data_that_is_not_here_is_said_with_its_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr("kedge.reproduce.stages.why_not_here", lambda data: "not here, | because")
+    experiment = read_experiment(
+        "gone", 'kind = "table"\ntitle = "t"\ndata = ["mnist"]\n[[methods]]\nlabel = "a"\nmethod = "KMeans"'
+    )
+    write_pages([experiment], Memory(), Cut(), tmp_path)
+    assert "not here, \\| because" in (tmp_path / "gone.md").read_text()

@@ -1,0 +1,43 @@
+"""A small experiment on generated rows, for tests of reproduction."""
+
+from kedge.reproduce.campaign import Resources
+from kedge.reproduce.plan import read_experiment
+from kedge.reproduce.stages import Cut
+
+DECLARED = """
+kind = "table"
+title = "A small table"
+data = ["generated-subspaces"]
+n_choice_seeds = 2
+
+[[methods]]
+label = "k-means"
+method = "KMeans"
+published = "KMeans"
+n_seeds = 3
+[methods.grid]
+n_init = [1, 2]
+max_iter = [5]
+
+[[methods]]
+label = "fixed"
+method = "LSR"
+n_seeds = 2
+fixed = { ridge = 0.01 }
+
+[published."generated-subspaces"."KMeans"]
+acc = 20.0
+nmi = 10.0
+purity = 30.0
+seconds = 1.5
+"""
+EXPERIMENT = read_experiment("small", DECLARED)
+CUT = Cut(n_rows=80)
+RESOURCES = Resources(2, 8 * 2**30)
+
+
+class Memory(dict):
+    """Finished units in a dict."""
+
+    def get(self, unit):
+        return super().get(unit.key)
