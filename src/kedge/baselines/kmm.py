@@ -1,0 +1,351 @@
+"""KMM: several means per cluster, joined to clusters by a graph with as many connected components as clusters."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+
+from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
+from kedge.model.adaptive_neighbors import NeighborWeights
+from kedge.model.anchor_selection.distinct_rows import fill_up
+from kedge.model.anchor_selection.row_access import BLOCK_ENTRIES, canonical_rows
+from kedge.model.clustering_points import cluster_points
+from kedge.model.component_forcing import ForcedGraph, ForcingProblem, SimplexSide, force_components, forcing_memory
+from kedge.model.components import graph_components
+from kedge.model.label_rows import unit_rows
+from kedge.model.mutual_neighbors import search_memory, weigh_both_ways
+from kedge.model.row_problem import View
+from kedge.model.sampled_anchors import sampled_anchors, sampling_memory
+
+Array = NDArray[np.float64]
+
+# Sets of prototypes that are tried until a graph with the right number of components is found.
+_MOST_DRAWS = 5
+# Ridges are at least this share of the mean squared distance, or one where all distances are zero.
+_LEAST_RIDGE = 1e-12
+
+
+@dataclass(frozen=True)
+class _Neighbors:
+    """Prototypes, their weights from rows, and their weights on rows."""
+
+    prototypes: Array
+    ahead: NeighborWeights
+    back: NeighborWeights
+
+    @property
+    def owners(self) -> NDArray[np.intp]:
+        """The nearest prototype of every row."""
+        return self.ahead.indices[:, 0]
+
+
+@dataclass(frozen=True)
+class _Round:
+    """A graph and the prototypes that it is of."""
+
+    forced: ForcedGraph
+    prototypes: Array
+
+
+class KMM(SingleViewBaseline):
+    """K-multiple-means: prototypes, several per cluster, and a graph from rows to them with one component per cluster.
+
+    Rounds alternate between a sparse graph, in which every row has its weight on the nearest prototypes and every
+    prototype on the nearest rows, driven to exactly ``n_clusters`` connected components by a growing penalty on its
+    cut; and prototypes that move to the means of their rows, weighted by the graph. The components are the clusters.
+    Time is O(n m d + u (n + m^3)) per round for n rows, m prototypes, d features and u <= 30 updates of the graph;
+    memory is O(n n_neighbors n_clusters + m^2 + m d), so beyond X some twenty million rows on 24 GB.
+
+    Small changes of the input, and rounding, can change the result much: which links break first decides.
+
+    Where the release and its paper differ, the paper is followed: a prototype is the mean of all rows that put weight
+    on it, weights of prototypes on rows start from similarities, and an update that gave too many components is taken
+    back. ``recipe="published"`` follows the release. Ours are also: the cut counts relative to distances on both sides,
+    so that the unit of X does not matter; components are counted exactly; the weight of the cut starts where it has
+    some effect and is bisected once it turns; rows get more neighbours where the first graph already has too many
+    components; and rounds end when prototypes hardly move.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_prototypes : int or "auto", default="auto"
+        Number of prototypes, more than clusters; "auto" is floor(sqrt(n_samples n_clusters)). At most n_samples.
+    n_neighbors : int, default=5
+        Prototypes per row, and rows per prototype, that may have weight.
+    prototypes : {"random", "kmeans"} or array-like of shape (n_prototypes, n_features), default="random"
+        First prototypes: random rows, centres of k-means, or given ones, in the scale of the scaled rows.
+    recipe : {"kedge", "published"}, default="kedge"
+        "published" follows the authors' release, see above.
+    max_iter : int, default=15
+        Most rounds.
+    max_updates : int, default=30
+        Most updates of the graph in a round.
+    tol : float, default=5e-3
+        Rounds end when no row changes its nearest prototype, or the squared moves of all prototypes are less than this
+        share of their squared distances to their mean. Not used by ``recipe="published"``.
+    scale : {"none", "l2", "zscore", "minmax", "zscore_l2", "auto"}, default="none"
+        How X is scaled before.
+    memory_limit : float or None, default=None
+        Bytes that the fit may use; None means the memory of the machine.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first prototypes.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row, numbered by their first rows.
+    graph_ : CSR array of shape (n_samples, n_prototypes)
+        Weights of rows on prototypes; rows sum to one.
+    prototypes_ : ndarray of shape (n_prototypes, n_features)
+        Prototypes of the graph.
+    n_components_ : int
+        Connected components of the graph; ``n_clusters`` unless a warning was given.
+    n_iter_ : int
+        Rounds.
+    history_ : ndarray of shape (n_updates, 5)
+        Round, prototypes, weight of the cut, and the sums of the first n_clusters and n_clusters + 1 squared singular
+        values of the graph after each update.
+
+    References
+    ----------
+    Nie, Wang and Li, "K-Multiple-Means: a multiple-means clustering method with specified K clusters", KDD 2019.
+
+    Examples
+    --------
+    >>> from kedge.baselines import KMM
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.03, random_state=0)
+    >>> model = KMM(2, random_state=0).fit(X)
+    >>> model.n_components_
+    2
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
+        "n_prototypes": [COUNT, one_of("auto")],
+        "n_neighbors": [COUNT],
+        "prototypes": [one_of("kmeans", "random"), "array-like"],
+        "recipe": [one_of("kedge", "published")],
+        "max_iter": [COUNT],
+        "max_updates": [COUNT],
+        "tol": [NOT_NEGATIVE],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_prototypes: int | str = "auto",
+        n_neighbors: int = 5,
+        prototypes: Any = "random",
+        recipe: str = "kedge",
+        max_iter: int = 15,
+        max_updates: int = 30,
+        tol: float = 5e-3,
+        scale: str = "none",
+        memory_limit: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_prototypes = n_prototypes
+        self.n_neighbors = n_neighbors
+        self.prototypes = prototypes
+        self.recipe = recipe
+        self.max_iter = max_iter
+        self.max_updates = max_updates
+        self.tol = tol
+        self.scale = scale
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+
+    def memory_needed(self, n_samples: int, n_features: int) -> int:
+        """Return about how many bytes a fit takes beyond X: some copies of the graph, and prototypes.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Size of X.
+        """
+        n_prototypes = self._count_prototypes(n_samples)
+        graph = forcing_memory(n_samples, n_prototypes, min(self.n_neighbors, n_prototypes), self.n_clusters)
+        graph += search_memory(n_samples, n_prototypes, n_features) + 16 * n_prototypes * n_features
+        if isinstance(self.prototypes, str) and self.prototypes == "kmeans":
+            return max(graph, sampling_memory(n_samples, n_prototypes, n_features))
+        # Random rows are compared in blocks, to be distinct.
+        return max(graph, 28 * min(n_samples * n_features, BLOCK_ENTRIES))
+
+    def _count_prototypes(self, n_samples: int) -> int:
+        if isinstance(self.n_prototypes, str):
+            wanted = max(int(np.sqrt(n_samples * self.n_clusters)), self.n_clusters + 1)
+        else:
+            wanted = int(self.n_prototypes)
+        return min(wanted, n_samples)
+
+    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+        X = canonical_rows(X)
+        first = self._first_prototypes(X, random_state)
+        if len(first) <= self.n_clusters:
+            return _one_prototype_per_cluster(X, first)
+        history: list[Array] = []
+        found, trouble = self._run_rounds(X, first, random_state, history)
+        embedding = found.forced.embedding
+        count, labels, _ = graph_components(found.forced.graph[:, embedding.column_sums > 0])
+        if not found.forced.reached:
+            trouble = f"no graph with {self.n_clusters} components was found, but one with {count}; rows are clustered "
+            trouble += "by k-means of their embedding instead: try other n_neighbors or n_prototypes"
+            if count != self.n_clusters:
+                labels, _ = cluster_points(unit_rows(embedding.row_vectors), self.n_clusters, random_state, 10)
+        if trouble:
+            warnings.warn(trouble, ConvergenceWarning, stacklevel=4)
+        return {
+            "labels_": number_by_first_rows(labels),
+            "graph_": found.forced.graph,
+            "prototypes_": found.prototypes,
+            "n_components_": count,
+            "n_iter_": len(history),
+            "history_": np.concatenate(history),
+        }
+
+    def _first_prototypes(self, X: View, random_state: RandomState) -> Array:
+        if not isinstance(self.prototypes, str):
+            given = check_array(self.prototypes, dtype=np.float64)
+            if given.shape[1] != X.shape[1]:
+                raise ValueError(f"prototypes have {given.shape[1]} features, but X has {X.shape[1]}; give as many")
+            return np.asarray(given)
+        wanted = self._count_prototypes(X.shape[0])
+        if self.prototypes == "random":
+            return _random_rows(X, wanted, random_state)
+        return sampled_anchors(X, wanted, random_state)
+
+    def _run_rounds(
+        self, X: View, first: Array, random_state: RandomState, history: list[Array]
+    ) -> tuple[_Round, str | None]:
+        """Return the last round that gave as many components as clusters, or the last, and what went wrong after."""
+        best: _Round | None = None
+        draws = 0
+        current = self._neighbors(X, first, random_state)
+        for number in range(1, self.max_iter + 1):
+            forced = self._graph_of(X, current)
+            where = np.tile([number, len(current.prototypes)], (len(forced.history), 1))
+            history.append(np.hstack([where, forced.history]))
+            if not forced.reached:
+                if best is not None:
+                    return best, f"round {number} found no graph with {self.n_clusters} components; the last one counts"
+                draws += 1
+                redrawn = _random_rows(X, len(first), random_state)
+                if draws == _MOST_DRAWS or len(redrawn) <= self.n_clusters:
+                    break
+                current = self._neighbors(X, redrawn, random_state)
+                continue
+            best = _Round(forced, current.prototypes)
+            moved = _moved_prototypes(X, current, forced.graph, owned_rows_only=self.recipe == "published")
+            if self.recipe == "kedge" and _share_moved(current.prototypes, moved) <= self.tol:
+                return best, None
+            following = self._neighbors(X, moved, random_state)
+            if np.array_equal(following.owners, current.owners):
+                return best, None
+            current = following
+        if best is None:
+            return _Round(forced, current.prototypes), None
+        return best, f"prototypes still moved after max_iter={self.max_iter} rounds; raise max_iter or tol"
+
+    def _neighbors(self, X: View, prototypes: Array, random_state: RandomState) -> _Neighbors:
+        """Weigh rows and prototypes, without prototypes that are nearest to no row unless too few would be left."""
+        while True:
+            found = _weigh(X, prototypes, self.n_neighbors)
+            owning = np.unique(found.owners)
+            if len(owning) == len(prototypes):
+                return found
+            if len(owning) > self.n_clusters:
+                prototypes = prototypes[owning]
+                continue
+            prototypes = _random_rows(X, len(prototypes), random_state)
+            if self.recipe == "kedge" or len(prototypes) <= self.n_clusters:
+                return found
+
+    def _graph_of(self, X: View, current: _Neighbors) -> ForcedGraph:
+        """Drive the graph of prototypes to as many components as clusters."""
+        published = self.recipe == "published"
+        problem, weight = _forcing_problem(current, published)
+        start = problem.joined(current.ahead.weights.ravel(), current.back.weights.ravel())
+        width, most = current.ahead.indices.shape[1], min(X.shape[0], len(current.prototypes)) - 1
+        # No link is ever added, so that a graph with too many components stays so.
+        while not published and width < most and graph_components(start)[0] > self.n_clusters:
+            width = min(2 * width, most)
+            wider = _weigh(X, current.prototypes, width)
+            problem, weight = _forcing_problem(wider, published)
+            start = problem.joined(wider.ahead.weights.ravel(), wider.back.weights.ravel())
+        return force_components(problem, start, self.n_clusters, weight, self.max_updates, published=published)
+
+
+def _random_rows(X: View, count: int, random_state: RandomState) -> Array:
+    return fill_up(X, np.empty((0, X.shape[1])), count, random_state)
+
+
+def _weigh(X: View, prototypes: Array, n_neighbors: int) -> _Neighbors:
+    width = min(n_neighbors, len(prototypes) - 1, X.shape[0] - 1)
+    return _Neighbors(prototypes, *weigh_both_ways(X, prototypes, width))
+
+
+def _forcing_problem(current: _Neighbors, published: bool) -> tuple[ForcingProblem, float]:
+    """Return what rows and prototypes want of the graph, and the first weight of its cut."""
+    ahead, back = current.ahead, current.back
+    (n_rows, width), n_prototypes = ahead.indices.shape, len(current.prototypes)
+    floor = _LEAST_RIDGE * float(ahead.squared_distances.mean()) or 1.0
+    ridge, back_ridge = (max(float(side.ridges.mean()), floor) for side in (ahead, back))
+    row_side = SimplexSide(
+        np.repeat(np.arange(n_rows), width),
+        ahead.indices.ravel(),
+        np.full(n_rows, width),
+        (ahead.squared_distances[:, :-1] / (-2.0 * ridge)).ravel(),
+        0.5 / ridge,
+    )
+    column_side = SimplexSide(
+        back.indices.ravel(),
+        np.repeat(np.arange(n_prototypes), width),
+        np.full(n_prototypes, width),
+        (back.squared_distances[:, :-1] if published else back.weights).ravel(),
+        0.5 if published else 0.5 / back_ridge,
+    )
+    return ForcingProblem(row_side, column_side, (n_rows, n_prototypes), unit_rows=True), ridge + back_ridge
+
+
+def _moved_prototypes(X: View, current: _Neighbors, graph: sparse.csr_array, owned_rows_only: bool) -> Array:
+    """Return the means of rows, weighted by the graph; where all weights are zero, of the rows that are nearest."""
+    n_rows, owners = X.shape[0], current.owners
+    nearest = sparse.csr_array((np.ones(n_rows), owners, np.arange(n_rows + 1)), shape=graph.shape)
+    weights = graph * nearest if owned_rows_only else graph
+    sums = np.asarray(weights.sum(axis=0)).ravel()
+    weights = sparse.csr_array(weights + nearest * (sums == 0))
+    sums = np.asarray(weights.sum(axis=0)).ravel()[:, None]
+    totals = weights.T @ X
+    totals = totals.toarray() if sparse.issparse(totals) else totals
+    return np.asarray(np.divide(totals, sums, out=current.prototypes.copy(), where=sums > 0))
+
+
+def _share_moved(before: Array, after: Array) -> float:
+    """Return the squared moves of prototypes relative to their spread."""
+    moves, spread = float(((after - before) ** 2).sum()), float(((before - before.mean(axis=0)) ** 2).sum())
+    return moves / spread if spread > 0 else moves
+
+
+def _one_prototype_per_cluster(X: View, prototypes: Array) -> dict[str, Any]:
+    """Label rows by the nearest of as many prototypes as clusters, or fewer if X has no more distinct rows."""
+    owners = _weigh(X, prototypes, 1).owners if len(prototypes) > 1 else np.zeros(X.shape[0], dtype=np.intp)
+    pointers = np.arange(len(owners) + 1)
+    graph = sparse.csr_array((np.ones(len(owners)), owners, pointers), shape=(len(owners), len(prototypes)))
+    return {
+        "labels_": number_by_first_rows(owners),
+        "graph_": graph,
+        "prototypes_": prototypes,
+        "n_components_": len(np.unique(owners)),
+        "n_iter_": 1,
+        "history_": np.empty((0, 5)),
+    }

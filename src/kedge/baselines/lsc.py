@@ -1,0 +1,178 @@
+"""LSC: rows are written by a few near landmarks, and the leading singular vectors of that graph are clustered."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, one_of
+from kedge.model.adaptive_neighbors import rows_as_graph
+from kedge.model.anchor_selection.distinct_rows import fill_up
+from kedge.model.anchor_selection.row_access import canonical_rows
+from kedge.model.bipartite_embedding import embed_graph
+from kedge.model.clustering_points import cluster_points
+from kedge.model.label_rows import unit_rows
+from kedge.model.mutual_neighbors import search_memory, weigh_many
+from kedge.model.row_problem import View
+from kedge.model.sampled_anchors import sampled_anchors, sampling_memory
+
+Array = NDArray[np.float64]
+
+_STARTS = 10
+
+
+class LSC(SingleViewBaseline):
+    """Landmark-based spectral clustering: rows on their nearest landmarks by a Gaussian kernel, then spectral steps.
+
+    Every row is written by its ``n_neighbors`` nearest landmarks with Gaussian weights of sum one. Singular vectors of
+    that matrix, its columns divided by the square roots of their sums, are those of spectral clustering with an
+    affinity of low rank; the first is constant and dropped, and k-means runs on the next ``n_clusters`` at unit rows.
+    Time is O(n m d + n m + m^3) for n rows, m landmarks and d features; memory is O(n (n_neighbors + n_clusters) + m^2
+    + m d), so beyond X some forty million rows on 24 GB.
+
+    Unlike in the release, k-means for the landmarks looks at a sample of ten rows per landmark, and the constant vector
+    is dropped also where the graph has several components, whose first singular vectors mix.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_landmarks : int, default=1000
+        Number of landmarks; at most n_samples.
+    n_neighbors : int, default=5
+        Landmarks per row with weight; less than landmarks.
+    landmarks : {"kmeans", "random"}, default="kmeans"
+        Centres of k-means, or random rows.
+    sigma : {"mean_distance", "code"}, default="mean_distance"
+        Width of the kernel exp(-d^2 / (2 sigma^2)): the mean distance of rows to their nearest landmarks; or, as in the
+        release, the mean squared distance of rows to all landmarks, which changes with the unit of X.
+    scale : {"none", "l2", "zscore", "minmax", "zscore_l2", "auto"}, default="none"
+        How X is scaled before.
+    memory_limit : float or None, default=None
+        Bytes that the fit may use; None means the memory of the machine.
+    random_state : int, RandomState instance or None, default=None
+        Seed of landmarks and k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row, numbered by their first rows.
+    graph_ : CSR array of shape (n_samples, n_landmarks)
+        Weights of rows on landmarks; rows sum to one.
+    landmarks_ : ndarray of shape (n_landmarks, n_features)
+        Landmarks.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Left singular vectors after the constant one.
+    singular_values_ : ndarray of shape (n_clusters + 1,)
+        With that of the constant vector, which is one; zero beyond the number of landmarks.
+
+    References
+    ----------
+    Chen and Cai, "Large scale spectral clustering with landmark-based representation", AAAI 2011.
+
+    Examples
+    --------
+    >>> from kedge.baselines import LSC
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(300, noise=0.05, random_state=0)
+    >>> sorted(set(LSC(2, n_landmarks=50, random_state=0).fit_predict(X).tolist()))
+    [0, 1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
+        "n_landmarks": [COUNT],
+        "n_neighbors": [COUNT],
+        "landmarks": [one_of("kmeans", "random")],
+        "sigma": [one_of("mean_distance", "code")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_landmarks: int = 1000,
+        n_neighbors: int = 5,
+        landmarks: str = "kmeans",
+        sigma: str = "mean_distance",
+        scale: str = "none",
+        memory_limit: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_landmarks = n_landmarks
+        self.n_neighbors = n_neighbors
+        self.landmarks = landmarks
+        self.sigma = sigma
+        self.scale = scale
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+
+    def memory_needed(self, n_samples: int, n_features: int) -> int:
+        """Return about how many bytes a fit takes beyond X: some copies of the graph, and landmarks.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Size of X.
+        """
+        n_landmarks = min(self.n_landmarks, n_samples)
+        rows = n_samples * (6 * min(self.n_neighbors, n_landmarks) + 24 + self.n_clusters)
+        graph = 8 * (rows + 2 * n_landmarks**2) + search_memory(n_samples, n_landmarks, n_features)
+        return max(graph, sampling_memory(n_samples, n_landmarks, n_features))
+
+    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+        X = canonical_rows(X)
+        landmarks = self._choose_landmarks(X, random_state)
+        graph = self._graph(X, landmarks)
+        embedding = embed_graph(graph, self.n_clusters + 1)
+        vectors = drop_constant(np.sqrt(2.0) * embedding.row_vectors)
+        labels, _ = cluster_points(unit_rows(vectors), self.n_clusters, random_state, _STARTS)
+        return {
+            "labels_": number_by_first_rows(labels),
+            "graph_": graph,
+            "landmarks_": landmarks,
+            "embedding_": vectors,
+            "singular_values_": np.sqrt(embedding.squares[:-1]),
+        }
+
+    def _choose_landmarks(self, X: View, random_state: RandomState) -> Array:
+        wanted = min(self.n_landmarks, X.shape[0])
+        if self.landmarks == "random":
+            return fill_up(X, np.empty((0, X.shape[1])), wanted, random_state)
+        return sampled_anchors(X, wanted, random_state)
+
+    def _graph(self, X: View, landmarks: Array) -> sparse.csr_array:
+        """Weigh the nearest landmarks of every row by the kernel."""
+        if len(landmarks) == 1:
+            return sparse.csr_array(np.ones((X.shape[0], 1)))
+        found = weigh_many(X, landmarks, min(self.n_neighbors, len(landmarks) - 1))
+        squares = found.squared_distances[:, :-1]
+        sigma = _mean_squared_distance(X, landmarks) if self.sigma == "code" else float(np.sqrt(squares).mean())
+        # Rows are divided by their sums, so that a factor of a row may be taken out: the nearest landmark gets one.
+        nearest_first = squares - squares[:, :1]
+        with np.errstate(over="ignore"):
+            kernel = np.exp(-nearest_first / sigma / (2.0 * sigma)) if sigma > 0 else np.ones_like(squares)
+        return rows_as_graph(found.indices, kernel / kernel.sum(axis=1, keepdims=True), len(landmarks))
+
+
+def drop_constant(vectors: Array) -> Array:
+    """Turn orthonormal columns, whose span holds the constant vector, so that it is the first, and drop it.
+
+    Where the graph has several components there are as many first singular vectors, in any basis.
+    """
+    share = vectors.sum(axis=0) / np.sqrt(len(vectors))
+    # The mirror image that takes the constant vector to the first axis, and leaves alone what is orthogonal to both.
+    mirror = share.copy()
+    mirror[0] += 1.0 if share[0] >= 0 else -1.0
+    mirror /= np.linalg.norm(mirror)
+    return np.asarray(vectors[:, 1:] - 2.0 * (vectors @ mirror)[:, None] * mirror[1:])
+
+
+def _mean_squared_distance(X: View, landmarks: Array) -> float:
+    squares = float(X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X)) / X.shape[0]
+    products = float(np.asarray(X.mean(axis=0)).ravel() @ landmarks.mean(axis=0))
+    landmark_squares = float((landmarks**2).sum()) / len(landmarks)
+    return float(max(squares + landmark_squares - 2.0 * products, 0.0))
