@@ -1,6 +1,6 @@
 """Spectral embedding of both sides of a sparse graph between rows and columns, whatever its row sums."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from kedge.model.components import anchor_components
 from kedge.model.spectral_map import spectral_map
 
 Array = NDArray[np.float64]
+
+_SMALL_GRAPH = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,26 @@ def embed_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbedding:
         row_sums,
         column_sums,
         anchor_components(gram, column_sums)[0],
+    )
+
+
+def embed_small_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbedding:
+    """Embed both sides by a singular value decomposition of the whole matrix, as the authors' programs do.
+
+    Where singular values are equal, which vectors of their space are found is a matter of the algorithm; with this one
+    runs of these programs can be followed. Graphs of more than 2^22 pairs go through :func:`embed_graph`.
+    """
+    found = embed_graph(graph, n_vectors)
+    if graph.shape[0] * graph.shape[1] > _SMALL_GRAPH or n_vectors >= min(graph.shape):
+        return found
+    scaled = _inverse_roots(found.row_sums)[:, None] * graph.toarray() * _inverse_roots(found.column_sums)
+    left, values, right = np.linalg.svd(scaled, full_matrices=False)
+    half = np.sqrt(0.5)
+    return replace(
+        found,
+        row_vectors=half * left[:, :n_vectors],
+        column_vectors=half * right[:n_vectors].T,
+        squares=values[: n_vectors + 1] ** 2,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.bipartite_embedding import BipartiteEmbedding, embed_graph
+from kedge.model.bipartite_embedding import BipartiteEmbedding, embed_graph, embed_small_graph
 from kedge.model.simplex_projection import project_rows
 
 Array = NDArray[np.float64]
@@ -132,12 +132,13 @@ def force_components(
     max_updates : int
         Most updates.
     published : bool, default=False
-        Follow the release of K-Multiple-Means: components are counted by singular values that are one up to 1e-6, the
-        first update compares vectors that are not divided by the roots of the sums, and after an update that gave too
-        many components the next goes on from it, instead of from the graph before.
+        Follow the release of K-Multiple-Means: vectors come from the whole matrix, components are counted by singular
+        values that are one up to 1e-6, the first update compares vectors that are not divided by the roots of the sums,
+        and after an update that gave too many components the next goes on from it, instead of from the graph before.
     """
     history: list[tuple[float, float, float]] = []
-    graph, embedding = start, embed_graph(start, n_components)
+    embed = embed_small_graph if published else embed_graph
+    graph, embedding = start, embed(start, n_components)
     verdict = _tolerant_verdict if published else _exact_verdict
     if verdict(embedding, n_components) == 0:
         return ForcedGraph(graph, embedding, True, np.empty((0, 3)))
@@ -148,7 +149,7 @@ def force_components(
     factor, last = _FIRST_FACTOR, 0
     for _ in range(max_updates):
         graph = problem.updated(weight, *points)
-        embedding = embed_graph(graph, n_components)
+        embedding = embed(graph, n_components)
         sums = np.cumsum(embedding.squares)[-2:]
         history.append((weight, float(sums[0]), float(sums[1])))
         direction = verdict(embedding, n_components)

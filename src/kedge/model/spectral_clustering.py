@@ -68,6 +68,8 @@ def embed_affinity(affinity: Any, n_vectors: int) -> AffinityEmbedding:
         rows = labels == component
         known[rows, column] = np.sqrt(degrees[rows] / degrees[rows].sum())
     values, rest = _other_eigenpairs(affinity, scale, known, n_vectors - len(largest))
+    # Rounding, which unit rows would blow up.
+    rest[degrees <= 0] = 0.0
     eigenvalues = np.concatenate([np.ones(len(largest)), values])
     return AffinityEmbedding(np.concatenate([known, rest], axis=1), eigenvalues, len(sizes))
 
