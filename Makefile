@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo test lint format bench bench-clustering bench-multi-view bench-scale sanitize clean
+.PHONY: demo test lint format bench bench-clustering bench-multi-view bench-scale bench-baselines sanitize clean
 .DELETE_ON_ERROR:
 
 # Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
@@ -50,6 +50,10 @@ bench-multi-view: $(INSTALLED)
 bench-scale: $(INSTALLED)
 	for program in out_of_core dask_traffic sampling billion; do \
 		$(BIN)/python -m benchmarks.scale.$$program || exit 1; done
+
+# The fast baselines on MNIST and the matching pursuit beside one row at a time; some minutes.
+bench-baselines: $(INSTALLED)
+	for program in mnist matching_pursuit; do $(BIN)/python -m benchmarks.baselines.$$program || exit 1; done
 
 # The C++ solver alone, under the address, undefined-behaviour and thread sanitizers.
 sanitize:

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans, SpectralClustering
 from sklearn.neighbors import KNeighborsClassifier
 
-from benchmarks.clustering.omp import SSCOMP
 from kedge import SGL
+from kedge.baselines import SSCOMP
 
 OURS = "kedge SGL"
 YARDSTICK = "KMeans, n_init=1"

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.clustering import measure
 from benchmarks.multi_view import data
 from kedge import MSGL, SGL
+from kedge.baselines import LMVSC
 from kedge.metrics import clustering_accuracy, nmi
 
 SEEDS = {"citeseer": 10, "caltech7": 10, "nus_standin": 3}
@@ -43,6 +44,7 @@ def methods(rows):
         "MSGL, defaults": lambda seed: MSGL(k, random_state=seed).fit(views),
         f"KMeans, joined, n_init={n_init}": lambda seed: KMeans(k, n_init=n_init, random_state=seed).fit(side_by_side),
         "SGL, joined": lambda seed: SGL(k, random_state=seed).fit(side_by_side),
+        "LMVSC, defaults": lambda seed: LMVSC(k, random_state=seed).fit(views),
         "MSGL, anchors per view": lambda seed: MSGL(k, anchor_alignment="per_view", random_state=seed).fit(views),
         "MSGL, anchors aligned": lambda seed: MSGL(k, anchor_alignment="aligned", random_state=seed).fit(views),
     }

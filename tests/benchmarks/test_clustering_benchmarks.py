@@ -8,10 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import GOLDEN, find_data
-from scipy import sparse
-
-from kedge.metrics import clustering_accuracy
+from conftest import find_data
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,13 +31,6 @@ def program(monkeypatch):
     """Import a module of the benchmarks, which are not installed."""
     monkeypatch.syspath_prepend(ROOT)
     return lambda name: importlib.import_module(f"benchmarks.clustering.{name}")
-
-
-@pytest.fixture(scope="module")
-def recorded():
-    """Coefficients of the SSC-OMP authors' own program."""
-    with np.load(GOLDEN / "sscomp_synthetic.npz") as file:
-        return dict(file)
 
 
 def test_speed_prints_every_data_set_that_can_be_had():
@@ -108,32 +98,6 @@ def test_rule_gives_the_classes_of_real_hands(program):
         np.testing.assert_array_equal(program("poker").class_hands(file["X"]), file["y"])
 
 
-@pytest.mark.parametrize("case", ["n50", "n200", "noise50", "easy30"])
-def test_pursuit_equals_the_recorded_coefficients(case, recorded, program, monkeypatch):
-    omp = program("omp")
-    X = recorded[f"{case}_X"]
-    # Blocks of 64 rows, so that their seams are tested too.
-    monkeypatch.setattr(omp, "BLOCK_BYTES", 64 * X.itemsize * len(X))
-    parts = [recorded[f"{case}_C_{part}"] for part in ("data", "indices", "indptr")]
-    expected = sparse.csr_array((parts[0], parts[1].astype(np.int32), parts[2]), shape=(len(X), len(X))).toarray()
-    got = omp.pursue_all(X, int(recorded[f"{case}_n_nonzero"]), float(recorded[f"{case}_thr"])).toarray()
-    np.testing.assert_array_equal(got != 0, expected != 0)
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_ssc_omp_separates_independent_subspaces(seed, recorded, program):
-    model = program("omp").SSCOMP(5, n_nonzero=10, threshold=1e-6, random_state=seed).fit(recorded["easy30_X"])
-    assert clustering_accuracy(recorded["easy30_y"], model.labels_) == 1.0
-
-
-def test_pursuit_leaves_zero_rows_and_lonely_rows_empty(program):
-    X = np.array([[1.0, 0, 0], [1.0, 0.1, 0], [0, 0, 1.0], [0, 0, 0]])
-    coefficients = program("omp").pursue_all(X, 5).toarray()
-    assert np.count_nonzero(coefficients[2:]) == 0
-    np.testing.assert_array_equal(np.count_nonzero(coefficients[:2], axis=1), 1)
-
-
 @pytest.mark.parametrize("name", ["quality", "defaults", "exact"])
 def test_programs_on_the_papers_data_run(name):
     run_quick(name)
@@ -142,6 +106,11 @@ def test_programs_on_the_papers_data_run(name):
 @pytest.mark.parametrize("name", ["speed", "quality", "missing", "anchor_update"])
 def test_multi_view_programs_run(name):
     run_quick(name, of="multi_view")
+
+
+@pytest.mark.parametrize("name", ["mnist", "matching_pursuit"])
+def test_benchmarks_of_baselines_run(name):
+    run_quick(name, of="baselines")
 
 
 @pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "sampling", "billion"])

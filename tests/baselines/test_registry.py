@@ -1,0 +1,45 @@
+"""The registry lists every method with what one needs to choose it."""
+
+import json
+
+import pytest
+
+from kedge import baselines
+from kedge.baselines.clusterer import MultiViewBaseline
+from kedge.reproduce.units import expand_grid
+
+METHODS = baselines.available()
+
+
+def test_every_class_is_registered_once():
+    names = [method.name for method in METHODS]
+    homes = {name for name, home in baselines._HOMES.items() if home != "kedge.baselines.registry"}
+    assert len(set(names)) == len(names)
+    assert set(names) == homes
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_kind_reference_and_grid_are_those_of_the_class(method):
+    assert method.estimator.__name__ == method.name
+    assert (method.kind == "multi") == issubclass(method.estimator, MultiViewBaseline)
+    assert "References" in method.estimator.__doc__
+    assert any(year in method.reference for year in map(str, range(1980, 2024)))
+    assert ("our reconstruction" in " ".join(method.estimator.__doc__.split())) == method.reconstruction
+    for cell in expand_grid(method.grid, 4):
+        # Parameters of the grid exist and are accepted by name.
+        assert set(json.loads(cell)) <= set(method.make(3).get_params())
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_sizes_are_told(method):
+    assert method.largest_n > 1_000
+    assert method.make(8).memory_needed(method.largest_n, 100) <= 24e9
+
+
+def test_methods_are_found_by_any_spelling_and_unknown_ones_are_named():
+    assert baselines.find_method("sscomp").estimator is baselines.SSCOMP
+    assert [method.kind for method in baselines.available("single")] == ["single"] * len(baselines.available("single"))
+    with pytest.raises(ValueError, match="no baseline 'ssc-omp'; did you mean 'SSCOMP'"):
+        baselines.find_method("ssc-omp")
+    with pytest.raises(ValueError, match="kind='both'"):
+        baselines.available("both")
