@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import RandomState
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
 from kedge.baselines.row_blocks import map_row_blocks
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE
+from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 from kedge.kernels.selection import default_threads
 from kedge.model.matching_pursuit import fill_gram, prepare_atoms, pursue_block, rows_per_block, wants_gram
 from kedge.model.row_problem import View
@@ -18,6 +19,8 @@ from kedge.model.spectral_clustering import cluster_affinity
 
 # Rows of the Gram matrix that one thread forms at a time.
 _GRAM_ROWS = 512
+# Picks of a row in the authors' program.
+_USUAL_PICKS = 10
 
 
 class SSCOMP(SingleViewBaseline):
@@ -34,8 +37,9 @@ class SSCOMP(SingleViewBaseline):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    n_nonzero : int, default=10
-        Largest number of rows that rebuild a row; the dimension of the subspaces where it is known.
+    n_nonzero : int or "auto", default="auto"
+        Largest number of rows that rebuild a row; the dimension of the subspaces where it is known. "auto" is 10, as in
+        the authors' program, but fewer than features: as many rebuild any row, so that the picks would tell nothing.
     threshold : float, default=1e-6
         A row is done when its squared residual is below this multiple of its length, as in the authors' program; for
         unit rows, the share of the squared length that may be left.
@@ -59,6 +63,8 @@ class SSCOMP(SingleViewBaseline):
     -----
     Rows that are picked already are not picked again, and a row that correlates with no other, such as a zero row, has
     no coefficients. Of equal rows each picks its twin and is done, so that twins can become components of their own.
+    Where the graph has more components than clusters, the published method leaves to chance which belong together; here
+    components are joined by how alike their rows are.
 
     References
     ----------
@@ -74,7 +80,7 @@ class SSCOMP(SingleViewBaseline):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "n_nonzero": [COUNT],
+        "n_nonzero": [COUNT, one_of("auto")],
         "threshold": [NOT_NEGATIVE],
     }
 
@@ -82,7 +88,7 @@ class SSCOMP(SingleViewBaseline):
         self,
         n_clusters: int = 8,
         *,
-        n_nonzero: int = 10,
+        n_nonzero: int | str = "auto",
         threshold: float = 1e-6,
         scale: str = "l2",
         memory_limit: float | None = None,
@@ -106,17 +112,20 @@ class SSCOMP(SingleViewBaseline):
         n_samples, n_features : int
             Size of X.
         """
-        n_nonzero = min(self.n_nonzero, n_samples - 1, n_features)
+        n_nonzero = min(self._most_picks(n_features), n_samples - 1, n_features)
         per_row = 50 * n_nonzero + 8 * max(4 * self.n_clusters, 40) + 12 * n_features
         gram = 4 * n_samples**2 if wants_gram(n_samples, n_features, False) else 0
         block_rows = rows_per_block(n_features, max(n_nonzero, 1))
         block = 16 * block_rows * n_nonzero * n_features + block_rows * n_samples // 2 + (1 << 21)
         return n_samples * per_row + gram + default_threads() * block
 
+    def _most_picks(self, n_features: int) -> int:
+        return max(1, min(_USUAL_PICKS, n_features - 1)) if isinstance(self.n_nonzero, str) else self.n_nonzero
+
     def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
-        coefficients = pursue_rows(X, self.n_nonzero, self.threshold)
+        coefficients = pursue_rows(X, self._most_picks(X.shape[1]), self.threshold)
         affinity = symmetric_graph(coefficients, "l2")
-        labels, embedding = cluster_affinity(affinity, self.n_clusters, random_state)
+        labels, embedding = cluster_affinity(affinity, self.n_clusters, random_state, rows=normalize(X))
         return {"labels_": number_by_first_rows(labels), "coefficients_": coefficients, "embedding_": embedding}
 
 

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.model.clustering_points import cluster_points
+from kedge.model.joined_components import join_components
 from kedge.model.label_rows import unit_rows
 
 Array = NDArray[np.float64]
@@ -58,7 +59,7 @@ def embed_affinity(affinity: Any, n_vectors: int) -> AffinityEmbedding:
     n_vectors : int
         Number of vectors, at most n_rows.
     """
-    degrees = np.asarray(affinity.sum(axis=1), dtype=np.float64).ravel()
+    degrees = _degrees(affinity)
     scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
     labels = _components(affinity, degrees)
     sizes = np.bincount(labels[labels >= 0])
@@ -75,7 +76,13 @@ def embed_affinity(affinity: Any, n_vectors: int) -> AffinityEmbedding:
 
 
 def cluster_affinity(
-    affinity: Any, n_clusters: int, random_state: RandomState, *, n_starts: int = LABEL_STARTS, stacklevel: int = 3
+    affinity: Any,
+    n_clusters: int,
+    random_state: RandomState,
+    *,
+    rows: Any = None,
+    n_starts: int = LABEL_STARTS,
+    stacklevel: int = 3,
 ) -> tuple[NDArray[np.int64], Array]:
     """Cluster the rows of a graph: k-means of the embedded rows at unit length.
 
@@ -87,6 +94,9 @@ def cluster_affinity(
         Number of clusters, at most n_rows.
     random_state : RandomState
         Seeds k-means.
+    rows : ndarray or CSR array of shape (n_rows, n_features) or None, default=None
+        The rows at unit length, to join components by where there are more of them than clusters; see
+        :func:`kedge.model.joined_components.join_components`. With None the largest components decide.
     n_starts : int, default=10
         Starts of k-means.
     stacklevel : int, default=3
@@ -105,15 +115,24 @@ def cluster_affinity(
         If the graph has more connected components than clusters: which of them belong together it does not say.
     """
     found = embed_affinity(affinity, n_clusters)
+    vectors = found.vectors
     if found.n_components > n_clusters:
+        how = "the largest components decide, the others are placed arbitrarily"
+        if rows is not None:
+            how = "they are joined by how alike their rows are"
+            vectors = join_components(rows, _components(affinity, _degrees(affinity)), n_clusters)
         warnings.warn(
-            f"the graph between rows has {found.n_components} connected components for {n_clusters} clusters; the "
-            "largest components decide, the others are placed arbitrarily: let rows use more neighbours",
+            f"the graph between rows has {found.n_components} connected components for {n_clusters} clusters; {how}: "
+            "let rows use more neighbours",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
-    labels, _ = cluster_points(unit_rows(found.vectors), n_clusters, random_state, n_starts)
-    return labels, found.vectors
+    labels, _ = cluster_points(unit_rows(vectors), n_clusters, random_state, n_starts)
+    return labels, vectors
+
+
+def _degrees(affinity: Any) -> Array:
+    return np.asarray(affinity.sum(axis=1), dtype=np.float64).ravel()
 
 
 def _components(affinity: Any, degrees: Array) -> NDArray[np.int64]:
