@@ -23,6 +23,8 @@ class Method:
         "single" for one matrix, "multi" for several views.
     title : str
         What it does, in a line.
+    cost : str
+        How time grows with n rows, d features, k clusters, m anchors, p rows of a sample, r ranks or s picks.
     reference : str
         Where it was published.
     grid : mapping of parameters to lists
@@ -36,6 +38,7 @@ class Method:
     name: str
     kind: str
     title: str
+    cost: str
     reference: str
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     grid_source: str = "nothing to tune"
@@ -75,6 +78,7 @@ _METHODS = (
         "ALRR",
         "single",
         "low-rank representation through a small square matrix",
+        "n d r per step",
         "Fan, Tian, Zhao and Chow, Accelerated low-rank representation for subspace clustering and semi-supervised "
         "classification on large-scale data, Neural Networks 2018",
         {"noise_weight": [0.001, 0.01, 0.1, 1.0, 10.0]},
@@ -85,12 +89,14 @@ _METHODS = (
         "KMM",
         "single",
         "several prototypes per cluster, joined by a graph with exactly k components",
+        "n m d per round",
         "Nie, Wang and Li, K-Multiple-Means: a multiple-means clustering method with specified k clusters, KDD 2019",
     ),
     Method(
         "ESSC",
         "single",
         "sparse subspace clustering by proximal gradients",
+        "n^2 d per step",
         "Pourkamali-Anaraki, Folberth and Becker, Efficient solvers for sparse subspace clustering, Signal Processing "
         "2020",
         {"fidelity": [20.0, 800.0]},
@@ -100,6 +106,7 @@ _METHODS = (
         "FNC",
         "single",
         "normalised cut of an anchor graph without eigenvectors",
+        "n m d",
         "Chen, Hong, Nie, He, Yang and Huang, Spectral clustering of large-scale data by directly solving normalized "
         "cut, KDD 2018",
         {"n_anchors": ["2k", "5k", "10k"]},
@@ -110,6 +117,7 @@ _METHODS = (
         "SSCOMP",
         "single",
         "sparse subspace clustering by orthogonal matching pursuit",
+        "n^2 d s",
         "You, Robinson and Vidal, Scalable sparse subspace clustering by orthogonal matching pursuit, CVPR 2016",
         {"n_nonzero": [3, 5, 10], "threshold": [1e-6, 1e-3]},
         "around the values of the authors' programs (5 and 10; 1e-5 and 1e-6)",
@@ -118,6 +126,7 @@ _METHODS = (
         "SLSR",
         "single",
         "least squares regression on some rows, all others classified by it",
+        "p^3 + n p d",
         "Peng, Tang, Zhang, Yi and Xiao, A unified framework for representation-based subspace clustering of "
         "out-of-sample and large-scale data, IEEE TNNLS 2016",
         {"ridge": [1e-4, 1e-3, 1e-2, *(round(0.1 * i, 1) for i in range(1, 11))]},
@@ -127,6 +136,7 @@ _METHODS = (
         "SSC",
         "single",
         "sparse subspace clustering by the alternating direction method",
+        "n^2 d per step",
         "Elhamifar and Vidal, Sparse subspace clustering: algorithm, theory, and applications, IEEE TPAMI 2013",
         {"fidelity": [20.0, 800.0]},
         "values in the authors' programs",
@@ -135,6 +145,7 @@ _METHODS = (
         "LRR",
         "single",
         "low-rank representation of the rows by each other",
+        "n^2 d per step",
         "Liu, Lin, Yan, Sun, Yu and Ma, Robust recovery of subspace structures by low-rank representation, IEEE TPAMI "
         "2013",
         {"noise_weight": [round(0.1 + 0.2 * i, 1) for i in range(20)]},
@@ -144,6 +155,7 @@ _METHODS = (
         "LSR",
         "single",
         "ridge regression of the rows on each other",
+        "n^2 d",
         "Lu, Min, Zhao, Zhu, Huang and Yan, Robust and efficient subspace segmentation via least squares regression, "
         "ECCV 2012",
         {"ridge": [0.001, 0.004, 0.01, 0.1, 1.0], "own_row": [False, True]},
@@ -153,6 +165,7 @@ _METHODS = (
         "EnSC",
         "single",
         "elastic-net representation of the rows by an active set of others",
+        "n^2 d per round",
         "You, Li, Robinson and Vidal, Oracle based active set algorithm for scalable elastic net subspace clustering, "
         "CVPR 2016",
         {"fidelity": [50.0, 200.0], "l1_share": [0.9, 1.0]},
@@ -162,36 +175,42 @@ _METHODS = (
         "LSC",
         "single",
         "spectral clustering of a Gaussian graph between rows and landmarks",
+        "n m d + m^3",
         "Chen and Cai, Large scale spectral clustering with landmark-based representation, AAAI 2011",
     ),
     Method(
         "SOBG",
         "single",
         "a graph between rows and anchors, changed as little as possible until it has k components",
+        "n m d + m^3 per update",
         "Nie, Wang, Deng and Huang, Learning a structured optimal bipartite graph for co-clustering, NIPS 2017",
     ),
     Method(
         "KMeans",
         "single",
         "k-means of scikit-learn",
+        "n k d per round",
         "Lloyd, Least squares quantization in PCM, IEEE Transactions on Information Theory 1982",
     ),
     Method(
         "SpectralClustering",
         "single",
         "spectral clustering of scikit-learn",
+        "n^2 d",
         "Ng, Jordan and Weiss, On spectral clustering: analysis and an algorithm, NIPS 2001",
     ),
     Method(
         "AMGL",
         "multi",
         "one embedding of the neighbour graphs of all views, weighted by themselves",
+        "n^2 d",
         "Nie, Li and Li, Parameter-free auto-weighted multiple graph learning, IJCAI 2016",
     ),
     Method(
         "MLRSSC",
         "multi",
         "low-rank and sparse representations of all views, drawn together",
+        "n^3 per step",
         "Brbic and Kopriva, Multi-view low-rank sparse subspace clustering, Pattern Recognition 2018",
         {"low_rank": [0.1, 0.3, 0.5, 0.7, 0.9], "agreement": [0.3, 0.5, 0.7, 0.9], "penalty": [10.0, 1e2, 1e3, 1e4]},
         "values in the authors' programs; the sparse weight is one less the low-rank one",
@@ -200,6 +219,7 @@ _METHODS = (
         "MSC_IAS",
         "multi",
         "a common space that rebuilds all views, and the neighbour graph that depends most on it",
+        "n^2 r per pass",
         "Wang, Lei, Guo, Zhang, Shi and Li, Multi-view subspace clustering with intactness-aware similarity, Pattern "
         "Recognition 2019",
         {"n_neighbors": [5, 10, 15, 20], "n_latent": ["1k", "2k", 50, 100], "dependence": [0.01, 0.1, 0.5]},
@@ -210,6 +230,7 @@ _METHODS = (
         "LMVSC",
         "multi",
         "an anchor graph per view, side by side",
+        "n m d",
         "Kang, Zhou, Zhao, Shao, Han and Xu, Large-scale multi-view subspace clustering in linear time, AAAI 2020",
         {"n_anchors": ["1k", 50, 100], "alpha": [0.01, 1.0, 100.0]},
         "the authors' programs",
@@ -218,6 +239,7 @@ _METHODS = (
         "JoinedKMeans",
         "multi",
         "k-means of the scaled views side by side",
+        "n k d per round",
         "Lloyd, Least squares quantization in PCM, IEEE Transactions on Information Theory 1982",
     ),
 )
