@@ -1,6 +1,7 @@
 """The registry lists every method with what one needs to choose it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +45,15 @@ def test_methods_are_found_by_any_spelling_and_unknown_ones_are_named():
         baselines.find_method("ssc-omp")
     with pytest.raises(ValueError, match="kind='both'"):
         baselines.available("both")
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_the_page_on_baselines_says_what_the_registry_says(method):
+    page = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{method.name}` |"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[2].startswith(method.title)
+    assert cells[3] == method.cost
+    # Buffers of threads count too, and machines differ in their number.
+    assert 0.4 < int(cells[4].replace(",", "")) / method.largest_n < 2.5
+    assert (cells[5] == "predict") == method.predicts
