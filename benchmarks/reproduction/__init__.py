@@ -1,0 +1,1 @@
+"""Programs about the paper itself: where its text, its tables and the authors' programs disagree."""
