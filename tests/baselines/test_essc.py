@@ -11,6 +11,7 @@ from kedge.baselines import ESSC
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 from kedge.model import sparse_self_expression
+from kedge.model.l1_active_set import ExactL1Solver
 from kedge.model.self_expression_admm import AdmmSolver
 from kedge.model.sparse_self_expression import (
     ProximalSolver,
@@ -57,24 +58,30 @@ def solve_recorded(release, case, kind, solver, max_iter=4000):
     if solver == "admm":
         found = AdmmSolver.prepare(products, fidelity, 5.0, affine, max_iter, 1e-8).solve(slice(0, len(X)))
     else:
-        solve = ProximalSolver(products, largest_eigenvalue(products), affine, max_iter, 1e-10).solve_l1
-        found = solve(slice(0, len(X)), fidelity)
+        steps = ProximalSolver(products, largest_eigenvalue(products), affine, max_iter, 1e-10)
+        if solver == "steps":
+            found = steps.solve_l1(slice(0, len(X)), fidelity)
+        else:
+            found = ExactL1Solver(steps, fidelity).solve(slice(0, len(X)))
     return found[0].toarray(), l1_objective(X, found[0], fidelity)
 
 
+# ADMM and proximal steps alone creep where the solution is hardly unique.
+CASES = [(case, solver) for case in ("lin_l20", "lin_l2", "linaff_l5") for solver in ("exact", "steps", "admm")]
+
+
 @pytest.mark.needs("published")
-@pytest.mark.parametrize("case", ["lin_l20", "lin_l2", "linaff_l5"])
+@pytest.mark.parametrize(("case", "solver"), [*CASES, ("aff_l20", "exact")])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("solver", ["proximal", "admm"])
-def test_coefficients_equal_the_recorded_exact_ones(case, kind, solver, release):
+def test_coefficients_equal_the_recorded_exact_ones(case, solver, kind, release):
     coefficients, objective = solve_recorded(release, case, kind, solver)
     np.testing.assert_allclose(coefficients, release[f"{case}_C_exact"].T, rtol=0, atol=1e-5)
     assert objective == pytest.approx(float(release[f"{case}_objective"]), rel=1e-7)
 
 
 @pytest.mark.needs("published")
-def test_objective_is_right_even_where_the_solution_is_hardly_unique(release):
-    _, objective = solve_recorded(release, "aff_l20", np.asarray, "proximal", max_iter=15_000)
+def test_objective_of_steps_alone_is_right_even_where_the_solution_is_hardly_unique(release):
+    _, objective = solve_recorded(release, "aff_l20", np.asarray, "steps", max_iter=15_000)
     assert objective == pytest.approx(float(release["aff_l20_objective"]), rel=1e-7)
 
 
@@ -96,6 +103,16 @@ def test_coefficients_are_optimal_hollow_and_sum_to_one_if_affine(shape, kind, a
     assert not found.diagonal().any()
     if affine:
         np.testing.assert_allclose(found.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_the_authors_large_fidelity_is_solved_with_default_steps(affine):
+    X, _ = make_union_of_subspaces(300, n_subspaces=5, dim=4, ambient_dim=30, noise=0.05, random_state=0)
+    X = X / np.linalg.norm(X, axis=1)[:, None]
+    model = ESSC(5, fidelity=800, affine=affine, tol=1e-6, random_state=0).fit(X)
+    fidelity = 800 / least_coherence(prepare_products(X))
+    assert violation(X, model.coefficients_.toarray(), fidelity, affine) < 4e-6
+    assert model.n_iter_ < 600
 
 
 @pytest.mark.parametrize("affine", [False, True])

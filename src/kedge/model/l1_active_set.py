@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.model.sparse_self_expression import ProximalSolver, SelfProducts
+from kedge.model.sum_to_one_shrinkage import keep_largest, keep_largest_of_sum_one
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -25,6 +26,8 @@ Flags = NDArray[np.bool_]
 _RIDGE = 1e-10
 # Steps without an entry coming or going, after which a row is given up.
 _MAX_IDLE = 20
+# Proximal steps that every row takes, and the cost of a matrix entry that is looked up, in multiplications.
+_FEW_STEPS, _LOOK_UP = 20, 10
 # Bytes of rows in use that are gathered at a time.
 _GATHERED_BYTES = 1 << 22
 
@@ -37,16 +40,13 @@ class ExactL1Solver:
     ----------
     proximal : ProximalSolver
         First steps. Its tolerance is that of the result: the largest error of a subgradient, where one is the weight of
-        the l1 norm.
+        the l1 norm. Its largest number of steps holds for the active-set method too.
     fidelity : float
         Weight of the squared error.
-    max_iter : int
-        Largest number of proximal and active-set steps together.
     """
 
     proximal: ProximalSolver
     fidelity: float
-    max_iter: int
 
     def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
         """Solve a block of rows.
@@ -58,12 +58,32 @@ class ExactL1Solver:
         n_iter, n_open : int
             Steps of both kinds, and rows left unsolved.
         """
-        start, n_steps, _ = self.proximal.solve_l1(rows, self.fidelity)
-        if self.proximal.curvature <= 0:
-            return start, n_steps, 0
-        block = _Block(self.proximal, self.fidelity, rows, start.toarray())
-        n_rounds, n_open = block.finish(self.max_iter - n_steps)
-        return sparse.csr_array(block.values), n_steps + n_rounds, n_open
+        start, n_steps, is_open = self.proximal.approach_l1(rows, self.fidelity, self._steps_as_costly)
+        costs = self._steps_as_costly(np.count_nonzero(start, axis=1))
+        # Rows with so many entries that proximal steps would cost less have had all of those.
+        is_wanted = is_open & (costs <= max(self.proximal.max_iter, _FEW_STEPS))
+        block = _Block(self.proximal, self.fidelity, rows, start)
+        n_rounds, n_open = block.finish(np.flatnonzero(is_wanted), self.proximal.max_iter)
+        return sparse.csr_array(block.values), n_steps + n_rounds, n_open + int(np.count_nonzero(is_open & ~is_wanted))
+
+    def _steps_as_costly(self, n_used: Indices) -> Array:
+        """Return about how many proximal steps cost what the active-set method does, per row, from its entries in use.
+
+        It takes some two rounds per entry, each with a linear system, and looks at all entries in every other round.
+        A row that has had so many steps without being solved is better handed over.
+        """
+        products = self.proximal.products
+        n_rows, n_features = products.X.shape
+        in_use = np.minimum(n_used, _most_independent(products, self.proximal.is_affine)).astype(np.float64)
+        per_round = in_use**3 + in_use**2 * (n_features if products.gram is None else _LOOK_UP)
+        per_step = 2.0 * n_rows * (2.0 * n_features if products.gram is None else n_rows)
+        return np.asarray(np.maximum(in_use + 2.0 * in_use * per_round / per_step, _FEW_STEPS))
+
+
+def _most_independent(products: SelfProducts, is_affine: bool) -> int:
+    """Return how many rows can be independent; of rows that sum to one, one more."""
+    n_rows, n_features = products.X.shape
+    return int(min(n_features + is_affine, n_rows - 1))
 
 
 class _Block:
@@ -80,11 +100,17 @@ class _Block:
         self.target = self.products.rows(rows)
         self.values = start
 
-    def finish(self, max_rounds: int) -> tuple[int, int]:
-        """Solve what is unsolved; return rounds taken and rows left."""
-        everything = np.arange(len(self.own))
-        errors, _, _ = self._violations(everything)
-        places = everything[errors > self.tol]
+    def _thin_out(self, places: Indices) -> None:
+        """Keep the largest entries of rows that use more than can be independent; the others would leave one by one."""
+        most = _most_independent(self.products, self.is_affine)
+        crowded = places[np.count_nonzero(self.values[places], axis=1) > most]
+        if len(crowded):
+            keep = keep_largest_of_sum_one if self.is_affine else keep_largest
+            self.values[crowded] = keep(self.values[crowded], (most + 1) // 2, self.own[crowded])
+
+    def finish(self, places: Indices, max_rounds: int) -> tuple[int, int]:
+        """Solve these rows; return rounds taken and how many are left unsolved."""
+        self._thin_out(places)
         is_settled, n_idle = np.zeros(len(self.own), dtype=bool), np.zeros(len(self.own), dtype=np.intp)
         n_given_up = n_rounds = 0
         while len(places) and n_rounds < max_rounds:
@@ -99,7 +125,7 @@ class _Block:
             is_full, is_changed = self._step(places, entering[places], signs[places])
             is_settled[places] = is_full
             n_idle[places] = np.where(is_changed, 0, n_idle[places] + 1)
-            n_given_up += np.count_nonzero(n_idle[places] > _MAX_IDLE)
+            n_given_up += int(np.count_nonzero(n_idle[places] > _MAX_IDLE))
             places = places[n_idle[places] <= _MAX_IDLE]
         if len(places):
             errors, _, _ = self._violations(places)
@@ -148,7 +174,7 @@ class _Block:
         signs = np.sign(values)
         signs[enters, entering[enters]] = entering_signs[enters]
         columns, is_used = _supports(signs)
-        now, signs = np.take_along_axis(values, columns, axis=1), np.take_along_axis(signs, columns, axis=1)
+        now, signs = (np.where(is_used, np.take_along_axis(part, columns, axis=1), 0.0) for part in (values, signs))
         grams = _grams(self.products, columns)
         slopes = np.take_along_axis(self.target[places], columns, axis=1) - np.matmul(now[:, None], grams)[:, 0]
         right = np.where(is_used, slopes - self.threshold * signs, 0.0)
@@ -157,8 +183,7 @@ class _Block:
         shares = np.divide(np.abs(now), np.abs(change), out=np.ones_like(now), where=is_crossing & (change != 0))
         share = np.minimum(shares.min(axis=1, initial=1.0, keepdims=True), 1.0)
         moved = np.where(is_crossing & (shares <= share), 0.0, now + share * change)
-        np.put_along_axis(values, columns, np.where(is_used, moved, 0.0), axis=1)
-        self.values[places] = values
+        self.values[np.broadcast_to(places[:, None], columns.shape)[is_used], columns[is_used]] = moved[is_used]
         is_full = ~is_crossing.any(axis=1)
         is_changed = ((now != 0) != (moved != 0)).any(axis=1, where=is_used)
         return is_full, is_changed

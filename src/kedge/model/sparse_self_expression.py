@@ -8,6 +8,7 @@ The problems, for rows X, an own entry c_ii = 0 and possibly entries that sum to
 Each row is a problem of its own, so blocks of rows are solved one after another or side by side.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,8 @@ _SMALL_ORDER = 1000
 _SAFETY = 1.01
 # Bytes of one block of coefficients.
 _BLOCK_BYTES = 1 << 22
+# Steps from one look at the entries in use to the next.
+_LOOK_EVERY = 10
 
 
 @dataclass(frozen=True)
@@ -148,20 +151,46 @@ class ProximalSolver:
     tol: float
 
     def solve_l1(self, rows: slice, fidelity: float) -> tuple[sparse.csr_array, int, int]:
-        """Solve the l1 problem of a block by accelerated steps with restarts (FISTA).
+        """Solve the l1 problem of a block.
 
         Returns
         -------
         coefficients : CSR array of shape (b, n)
             The solutions.
         n_iter, n_open : int
-            Steps, and rows that the last step left unsolved.
+            Steps, and rows that they left unsolved.
+        """
+        solution, n_iter, is_unsolved = self.approach_l1(rows, fidelity)
+        return sparse.csr_array(solution), n_iter, int(np.count_nonzero(is_unsolved))
+
+    def approach_l1(
+        self, rows: slice, fidelity: float, enough_steps: Callable[[Indices], Array] | None = None
+    ) -> tuple[Array, int, NDArray[np.bool_]]:
+        """Take accelerated steps with restarts (FISTA) for the l1 problem of a block.
+
+        Parameters
+        ----------
+        rows : slice
+            The block.
+        fidelity : float
+            Weight of the squared error.
+        enough_steps : callable or None, default=None
+            Takes the numbers of nonzero entries of rows; after so many steps as it returns a row is left as it is.
+
+        Returns
+        -------
+        coefficients : array of shape (b, n)
+            The solutions, or what is reached.
+        n_iter : int
+            Steps.
+        is_unsolved : bool array of shape (b,)
+            Rows not solved to the tolerance.
         """
         own = np.arange(rows.start, rows.stop)
         target = self.products.rows(rows)
-        solution = np.zeros_like(target)
+        solution, is_unsolved = np.zeros_like(target), np.zeros(len(own), dtype=bool)
         if self.curvature <= 0:
-            return sparse.csr_array(solution), 0, 0
+            return solution, 0, is_unsolved
         places = np.arange(len(own))
         now, ahead, momentum, shifts = solution.copy(), solution.copy(), np.ones(len(own)), None
         n_iter, threshold = 0, 1.0 / (fidelity * self.curvature)
@@ -180,13 +209,16 @@ class ProximalSolver:
             ahead = np.add(new, change, out=ahead)
             now, momentum = new, faster
             is_open = np.maximum(error.max(axis=1), -error.min(axis=1)) > self.tol * threshold
-            # Taking out rows copies all others, so it waits until enough are solved.
-            if n_iter == self.max_iter or np.count_nonzero(is_open) <= 0.8 * len(places):
-                solution[places] = now
-                places, own, target, now = places[is_open], own[is_open], target[is_open], now[is_open]
-                ahead, momentum = ahead[is_open], momentum[is_open]
-                shifts = None if shifts is None else shifts[is_open]
-        return sparse.csr_array(solution), n_iter, len(places)
+            goes_on = is_open
+            if enough_steps is not None and n_iter % _LOOK_EVERY == 0:
+                goes_on = is_open & (enough_steps(np.count_nonzero(now, axis=1)) > n_iter)
+            # Taking out rows copies all others, so it waits until enough are done.
+            if n_iter == self.max_iter or np.count_nonzero(goes_on) <= 0.8 * len(places):
+                solution[places], is_unsolved[places] = now, is_open
+                places, own, target, now = places[goes_on], own[goes_on], target[goes_on], now[goes_on]
+                ahead, momentum = ahead[goes_on], momentum[goes_on]
+                shifts = None if shifts is None else shifts[goes_on]
+        return solution, n_iter, is_unsolved
 
     def solve_l0(self, rows: slice, n_nonzero: int) -> tuple[sparse.csr_array, int, int]:
         """Take projected gradient steps for the l0 problem of a block; they end at a local optimum.
