@@ -1,7 +1,6 @@
 """What holds for every baseline: scikit-learn's checks, seeds, refusals."""
 
 import tracemalloc
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -9,15 +8,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kedge import baselines
+from kedge.baselines import available
 from kedge.baselines.clusterer import Baseline, MultiViewBaseline
 from kedge.datasets import make_union_of_subspaces
 
-METHODS = [
-    getattr(baselines, name)
-    for name, home in sorted(baselines._HOMES.items())
-    if home != "kedge.baselines.registry" and find_spec(home)
-]
+METHODS = [method.estimator for method in available()]
 X, Y = make_union_of_subspaces(90, n_subspaces=3, dim=2, ambient_dim=12, random_state=0)
 
 

@@ -1,46 +1,47 @@
-"""The methods that kedge is compared with, as scikit-learn clusterers under one registry.
+"""The methods that kedge is compared with, as scikit-learn clusterers under one registry."""
 
-Names load on first use.
-"""
+from kedge.baselines.alrr import ALRR
+from kedge.baselines.amgl import AMGL
+from kedge.baselines.ensc import EnSC
+from kedge.baselines.essc import ESSC
+from kedge.baselines.fnc import FNC
+from kedge.baselines.joined_kmeans import JoinedKMeans
+from kedge.baselines.kmeans import KMeans
+from kedge.baselines.kmm import KMM
+from kedge.baselines.lmvsc import LMVSC
+from kedge.baselines.lrr import LRR
+from kedge.baselines.lsc import LSC
+from kedge.baselines.lsr import LSR
+from kedge.baselines.mlrssc import MLRSSC
+from kedge.baselines.msc_ias import MSC_IAS
+from kedge.baselines.registry import Method, available, find_method
+from kedge.baselines.slsr import SLSR
+from kedge.baselines.sobg import SOBG
+from kedge.baselines.spectral import SpectralClustering
+from kedge.baselines.ssc import SSC
+from kedge.baselines.sscomp import SSCOMP
 
-from importlib import import_module
-from typing import Any
-
-_HOMES = {
-    "ALRR": "kedge.baselines.alrr",
-    "AMGL": "kedge.baselines.amgl",
-    "EnSC": "kedge.baselines.ensc",
-    "ESSC": "kedge.baselines.essc",
-    "FNC": "kedge.baselines.fnc",
-    "JoinedKMeans": "kedge.baselines.joined_kmeans",
-    "KMeans": "kedge.baselines.kmeans",
-    "KMM": "kedge.baselines.kmm",
-    "LMVSC": "kedge.baselines.lmvsc",
-    "LRR": "kedge.baselines.lrr",
-    "LSC": "kedge.baselines.lsc",
-    "LSR": "kedge.baselines.lsr",
-    "MLRSSC": "kedge.baselines.mlrssc",
-    "MSC_IAS": "kedge.baselines.msc_ias",
-    "SLSR": "kedge.baselines.slsr",
-    "SOBG": "kedge.baselines.sobg",
-    "SSC": "kedge.baselines.ssc",
-    "SSCOMP": "kedge.baselines.sscomp",
-    "SpectralClustering": "kedge.baselines.spectral",
-    "Method": "kedge.baselines.registry",
-    "available": "kedge.baselines.registry",
-    "find_method": "kedge.baselines.registry",
-}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'kedge.baselines' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(_HOMES)
+__all__ = [
+    "ALRR",
+    "AMGL",
+    "ESSC",
+    "FNC",
+    "KMM",
+    "LMVSC",
+    "LRR",
+    "LSC",
+    "LSR",
+    "MLRSSC",
+    "MSC_IAS",
+    "SLSR",
+    "SOBG",
+    "SSC",
+    "SSCOMP",
+    "EnSC",
+    "JoinedKMeans",
+    "KMeans",
+    "Method",
+    "SpectralClustering",
+    "available",
+    "find_method",
+]
