@@ -123,7 +123,7 @@ def unrelated_anchors(rows):
         print(f"   anchors {alignment}: ACC {100 * np.mean(scores):.1f} over 3 seeds")
     model = MSGL.as_published(6, n_anchors=30, alpha=1.0, beta=1e-3, scale="l2", random_state=0).fit(views)
     history = np.asarray(model.view_weights_history_).sum(axis=1)
-    print(f"   published weights add up to {history[0]:.3g} at first and {history[-1]:.3g} at the end")
+    print(f"   published weights add up to 1 at the start and to {history[0]:.3g} after one iteration")
 
 
 def entropies(rows):
