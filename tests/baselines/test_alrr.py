@@ -9,12 +9,12 @@ from scipy import linalg, sparse
 from kedge.baselines import ALRR
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model import cosine_graph
-from kedge.model.cosine_graph import cluster_cosines, multiply_squared_cosines
 from kedge.model.label_rows import unit_rows
-from kedge.model.low_rank_representation import graph_points
-from kedge.model.row_space import leading_row_space, whole_row_space
-from kedge.model.spectral_clustering import embed_affinity, lanczos_pairs
+from kedge.model.row_graphs.spectral_clustering import embed_affinity, lanczos_pairs
+from kedge.model.self_expression import cosine_graph
+from kedge.model.self_expression.cosine_graph import cluster_cosines, multiply_squared_cosines
+from kedge.model.self_expression.low_rank_representation import graph_points
+from kedge.model.self_expression.row_space import leading_row_space, whole_row_space
 
 RANDOM = np.random.default_rng(0)
 

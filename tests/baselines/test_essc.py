@@ -10,10 +10,10 @@ from scipy import sparse
 from kedge.baselines import ESSC
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model import sparse_self_expression
-from kedge.model.l1_active_set import ExactL1Solver
-from kedge.model.self_expression_admm import AdmmSolver
-from kedge.model.sparse_self_expression import (
+from kedge.model.self_expression import sparse_self_expression
+from kedge.model.self_expression.l1_active_set import ExactL1Solver
+from kedge.model.self_expression.self_expression_admm import AdmmSolver
+from kedge.model.self_expression.sparse_self_expression import (
     ProximalSolver,
     center_products,
     l1_objective,
@@ -21,7 +21,12 @@ from kedge.model.sparse_self_expression import (
     least_coherence,
     prepare_products,
 )
-from kedge.model.sum_to_one_shrinkage import keep_largest, keep_largest_of_sum_one, shrink, shrink_to_sum_one
+from kedge.model.self_expression.sum_to_one_shrinkage import (
+    keep_largest,
+    keep_largest_of_sum_one,
+    shrink,
+    shrink_to_sum_one,
+)
 
 
 def unit_rows(n_rows, n_features, seed=0):

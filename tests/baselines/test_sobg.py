@@ -9,10 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from kedge.baselines import SOBG
 from kedge.baselines.sobg import structured_graph
 from kedge.metrics import clustering_accuracy
-from kedge.model.bipartite_embedding import embed_graph
-from kedge.model.component_forcing import ForcingProblem, project_segments
 from kedge.model.components import graph_components
-from kedge.model.simplex_projection import project_rows
+from kedge.model.row_graphs.bipartite_embedding import embed_graph
+from kedge.model.row_graphs.component_forcing import ForcingProblem, project_segments
+from kedge.model.row_graphs.simplex_projection import project_rows
 
 
 def planted_graph(seed, noise=0.3):

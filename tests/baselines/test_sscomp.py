@@ -11,7 +11,7 @@ from kedge.baselines import SSCOMP, sscomp
 from kedge.baselines.sscomp import pursue_rows
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model import matching_pursuit
+from kedge.model.self_expression import matching_pursuit
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from numpy.random import RandomState
 
 from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
-from kedge.model.cosine_graph import cluster_cosines
-from kedge.model.low_rank_representation import closed_form, graph_points, robust_coefficients
 from kedge.model.row_problem import View
-from kedge.model.row_space import leading_row_space
+from kedge.model.self_expression.cosine_graph import cluster_cosines
+from kedge.model.self_expression.low_rank_representation import closed_form, graph_points, robust_coefficients
+from kedge.model.self_expression.row_space import leading_row_space
 
 # Above so many rows the graph between all rows is not formed.
 LARGEST_FORMED_GRAPH = 10_000

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines.clusterer import MultiViewBaseline, number_by_first_rows
 from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE
-from kedge.model.adaptive_neighbors import weigh_neighbors
 from kedge.model.clustering_points import cluster_points
-from kedge.model.component_eigenvectors import find_components, leading_eigenvectors
+from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
+from kedge.model.row_graphs.component_eigenvectors import find_components, leading_eigenvectors
 from kedge.model.row_problem import View
 
 Array = NDArray[np.float64]

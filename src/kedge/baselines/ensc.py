@@ -11,9 +11,9 @@ from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.baselines.self_expression import cluster_coefficients, solve_all_rows
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE
 from kedge.kernels.selection import default_threads
-from kedge.model.active_set_elastic_net import ActiveSetSolver, rows_per_block
 from kedge.model.row_problem import View
-from kedge.model.self_expression_graph import keep_largest_entries
+from kedge.model.self_expression.active_set_elastic_net import ActiveSetSolver, rows_per_block
+from kedge.model.self_expression.self_expression_graph import keep_largest_entries
 
 
 class EnSC(SingleViewBaseline):

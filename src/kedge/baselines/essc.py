@@ -9,10 +9,10 @@ from scipy import sparse
 from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.baselines.self_expression import cluster_coefficients, l1_block_memory, solve_all_rows
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
-from kedge.model.l1_active_set import ExactL1Solver
 from kedge.model.row_problem import View
-from kedge.model.self_expression_admm import AdmmSolver
-from kedge.model.sparse_self_expression import (
+from kedge.model.self_expression.l1_active_set import ExactL1Solver
+from kedge.model.self_expression.self_expression_admm import AdmmSolver
+from kedge.model.self_expression.sparse_self_expression import (
     ProximalSolver,
     SelfProducts,
     center_products,

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, one_of
 from kedge.model.anchor_selection.row_access import canonical_rows, sample_rows, take_rows
-from kedge.model.balanced_kmeans import balanced_groups, group_means
-from kedge.model.mutual_neighbors import search_memory, weigh_many
+from kedge.model.row_graphs.balanced_kmeans import balanced_groups, group_means
+from kedge.model.row_graphs.mutual_neighbors import search_memory, weigh_many
 from kedge.model.row_problem import View
 
 Array = NDArray[np.float64]

@@ -9,15 +9,15 @@ from scipy import sparse
 
 from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, one_of
-from kedge.model.adaptive_neighbors import rows_as_graph
 from kedge.model.anchor_selection.distinct_rows import fill_up
 from kedge.model.anchor_selection.row_access import canonical_rows
-from kedge.model.bipartite_embedding import embed_graph
 from kedge.model.clustering_points import cluster_points
 from kedge.model.label_rows import unit_rows
-from kedge.model.mutual_neighbors import search_memory, weigh_many
+from kedge.model.row_graphs.adaptive_neighbors import rows_as_graph
+from kedge.model.row_graphs.bipartite_embedding import embed_graph
+from kedge.model.row_graphs.mutual_neighbors import search_memory, weigh_many
+from kedge.model.row_graphs.sampled_anchors import sampled_anchors, sampling_memory
 from kedge.model.row_problem import View
-from kedge.model.sampled_anchors import sampled_anchors, sampling_memory
 
 Array = NDArray[np.float64]
 

@@ -6,9 +6,9 @@ from numpy.random import RandomState
 
 from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
 from kedge.estimators.parameter_rules import BASELINE_RULES, POSITIVE
-from kedge.model.ridge_representation import ridge_coefficients
+from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 from kedge.model.row_problem import View
-from kedge.model.spectral_clustering import cluster_affinity
+from kedge.model.self_expression.ridge_representation import ridge_coefficients
 
 
 class LSR(SingleViewBaseline):

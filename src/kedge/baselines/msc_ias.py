@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines.clusterer import MultiViewBaseline, number_by_first_rows
 from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE, one_of
-from kedge.model.adaptive_neighbors import weigh_neighbors
 from kedge.model.block_step import squared_norm
+from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
+from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 from kedge.model.row_problem import View
-from kedge.model.spectral_clustering import cluster_affinity
 
 Array = NDArray[np.float64]
 

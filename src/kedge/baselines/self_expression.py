@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from kedge.baselines.clusterer import number_by_first_rows
 from kedge.baselines.row_blocks import map_row_blocks
 from kedge.kernels.selection import default_threads
-from kedge.model.self_expression_graph import symmetric_graph
-from kedge.model.sparse_self_expression import rows_per_block
-from kedge.model.spectral_clustering import cluster_affinity
+from kedge.model.row_graphs.spectral_clustering import cluster_affinity
+from kedge.model.self_expression.self_expression_graph import symmetric_graph
+from kedge.model.self_expression.sparse_self_expression import rows_per_block
 
 # Even of wide rows hardly any needs more others than this.
 _MOST_NONZERO = 100

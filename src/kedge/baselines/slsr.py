@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
 from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
-from kedge.model.residual_classes import classify_by_residual
-from kedge.model.ridge_representation import ridge_coefficients
+from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 from kedge.model.row_problem import View
-from kedge.model.spectral_clustering import cluster_affinity
+from kedge.model.self_expression.residual_classes import classify_by_residual
+from kedge.model.self_expression.ridge_representation import ridge_coefficients
 
 
 class SLSR(SingleViewBaseline):

@@ -12,10 +12,16 @@ from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
 from kedge.baselines.row_blocks import map_row_blocks
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 from kedge.kernels.selection import default_threads
-from kedge.model.matching_pursuit import fill_gram, prepare_atoms, pursue_block, rows_per_block, wants_gram
+from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 from kedge.model.row_problem import View
-from kedge.model.self_expression_graph import symmetric_graph
-from kedge.model.spectral_clustering import cluster_affinity
+from kedge.model.self_expression.matching_pursuit import (
+    fill_gram,
+    prepare_atoms,
+    pursue_block,
+    rows_per_block,
+    wants_gram,
+)
+from kedge.model.self_expression.self_expression_graph import symmetric_graph
 
 # Rows of the Gram matrix that one thread forms at a time.
 _GRAM_ROWS = 512

@@ -14,8 +14,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.model.clustering_points import cluster_points
-from kedge.model.joined_components import join_components
 from kedge.model.label_rows import unit_rows
+from kedge.model.row_graphs.joined_components import join_components
 
 Array = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def cluster_affinity(
         Seeds k-means.
     rows : ndarray or CSR array of shape (n_rows, n_features) or None, default=None
         The rows at unit length, to join components by where there are more of them than clusters; see
-        :func:`kedge.model.joined_components.join_components`. With None the largest components decide.
+        :func:`kedge.model.row_graphs.joined_components.join_components`. With None the largest components decide.
     n_starts : int, default=10
         Starts of k-means.
     stacklevel : int, default=3

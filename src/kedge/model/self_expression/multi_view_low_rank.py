@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.model.shrinkage import shrink_entries, shrink_singular_values
+from kedge.model.self_expression.shrinkage import shrink_entries, shrink_singular_values
 
 Array = NDArray[np.float64]
 

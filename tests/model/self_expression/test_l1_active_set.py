@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from kedge.datasets import make_union_of_subspaces
-from kedge.model import l1_active_set
-from kedge.model.l1_active_set import ExactL1Solver
-from kedge.model.sparse_self_expression import ProximalSolver, center_products, largest_eigenvalue, prepare_products
+from kedge.model.self_expression import l1_active_set
+from kedge.model.self_expression.l1_active_set import ExactL1Solver
+from kedge.model.self_expression.sparse_self_expression import (
+    ProximalSolver,
+    center_products,
+    largest_eigenvalue,
+    prepare_products,
+)
 
 
 def prepare(X, affine, tol, max_iter=2000):

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from kedge.model.sparse_self_expression import SelfProducts
-from kedge.model.sum_to_one_shrinkage import shrink
+from kedge.model.self_expression.sparse_self_expression import SelfProducts
+from kedge.model.self_expression.sum_to_one_shrinkage import shrink
 
 Array = NDArray[np.float64]
 

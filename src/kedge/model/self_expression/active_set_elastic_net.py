@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.elastic_net_rows import solve_elastic_nets
 from kedge.model.row_problem import View
+from kedge.model.self_expression.elastic_net_rows import solve_elastic_nets
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.bipartite_embedding import BipartiteEmbedding, embed_graph, embed_small_graph
-from kedge.model.simplex_projection import project_rows
+from kedge.model.row_graphs.bipartite_embedding import BipartiteEmbedding, embed_graph, embed_small_graph
+from kedge.model.row_graphs.simplex_projection import project_rows
 
 Array = NDArray[np.float64]
 
@@ -171,7 +171,7 @@ def forcing_memory(n_rows: int, n_columns: int, width: int, n_components: int) -
 
 
 def project_segments(values: Array, sizes: NDArray[np.intp]) -> Array:
-    """Project every segment of a vector on the simplex; see :func:`kedge.model.simplex_projection.project_rows`."""
+    """Project every segment of a vector on the simplex, as ``project_rows`` does with rows."""
     if (sizes == sizes[0]).all():
         return project_rows(values.reshape(len(sizes), -1)).ravel()
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.model.label_rows import unit_rows
-from kedge.model.row_space import RowSpace
-from kedge.model.shrinkage import left_singular_pairs, shrink_rows, shrink_singular_values
+from kedge.model.self_expression.row_space import RowSpace
+from kedge.model.self_expression.shrinkage import left_singular_pairs, shrink_rows, shrink_singular_values
 
 Array = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kedge.datasets import make_union_of_subspaces
-from kedge.model import joined_components
-from kedge.model.joined_components import join_components
-from kedge.model.spectral_clustering import cluster_affinity
+from kedge.model.row_graphs import joined_components
+from kedge.model.row_graphs.joined_components import join_components
+from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 
 X, Y = make_union_of_subspaces(300, n_subspaces=3, dim=3, ambient_dim=12, random_state=0)
 # Every subspace falls into ten pieces of ten rows.

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.sparse_self_expression import ProximalSolver, SelfProducts
-from kedge.model.sum_to_one_shrinkage import keep_largest, keep_largest_of_sum_one
+from kedge.model.self_expression.sparse_self_expression import ProximalSolver, SelfProducts
+from kedge.model.self_expression.sum_to_one_shrinkage import keep_largest, keep_largest_of_sum_one
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

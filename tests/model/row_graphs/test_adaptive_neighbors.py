@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from kedge.model.adaptive_neighbors import weigh_neighbors
-from kedge.model.simplex_projection import project_rows
+from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
+from kedge.model.row_graphs.simplex_projection import project_rows
 
 RNG = np.random.default_rng(0)
 POINTS, TARGETS = RNG.normal(size=(40, 5)) + 1e4, RNG.normal(size=(12, 5)) + 1e4

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.model.clustering_points import cluster_points
 from kedge.model.label_rows import unit_rows
-from kedge.model.spectral_clustering import LABEL_STARTS, cluster_affinity, lanczos_pairs
+from kedge.model.row_graphs.spectral_clustering import LABEL_STARTS, cluster_affinity, lanczos_pairs
 
 Array = NDArray[np.float64]
 

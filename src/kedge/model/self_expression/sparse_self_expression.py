@@ -18,7 +18,12 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 
 from kedge.model.row_problem import View
-from kedge.model.sum_to_one_shrinkage import keep_largest, keep_largest_of_sum_one, shrink, shrink_to_sum_one
+from kedge.model.self_expression.sum_to_one_shrinkage import (
+    keep_largest,
+    keep_largest_of_sum_one,
+    shrink,
+    shrink_to_sum_one,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

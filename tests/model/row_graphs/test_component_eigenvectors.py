@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kedge.model.component_eigenvectors import find_components, leading_eigenvectors
+from kedge.model.row_graphs.component_eigenvectors import find_components, leading_eigenvectors
 
 
 def ring(n_rows, reach, random_state):

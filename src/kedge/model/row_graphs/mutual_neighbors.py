@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from kedge.model.adaptive_neighbors import SPARE, NeighborWeights, weigh_candidates, weigh_neighbors
+from kedge.model.row_graphs.adaptive_neighbors import SPARE, NeighborWeights, weigh_candidates, weigh_neighbors
 
 Array = NDArray[np.float64]
 Narrow = NDArray[np.float32]

@@ -1,0 +1,1 @@
+"""Graphs between rows, or rows and anchors: weights, embeddings, components, clusters."""
