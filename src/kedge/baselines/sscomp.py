@@ -160,6 +160,9 @@ def pursue_rows(X: View, n_nonzero: int, threshold: float, *, n_threads: int | N
     weights = np.concatenate([block[1] for block in found])
     is_used = weights != 0
     pointers = np.concatenate([[0], np.cumsum(is_used.sum(axis=1))])
-    coefficients = sparse.csr_array((weights[is_used], supports[is_used], pointers), shape=(n_rows, n_rows))
+    # Indices of 32 bits, if they suffice: other libraries take no others.
+    kind = np.int32 if pointers[-1] < 2**31 else np.int64
+    parts = weights[is_used], supports[is_used].astype(kind), pointers.astype(kind)
+    coefficients = sparse.csr_array(parts, shape=(n_rows, n_rows))
     coefficients.sort_indices()
     return coefficients
