@@ -198,7 +198,7 @@ def test_memory_is_what_was_said(n_rows, n_features):
 
 
 def test_coefficients_can_be_given_to_scikit_learn():
-    X, y = make_union_of_subspaces(120, n_subspaces=3, dim=3, ambient_dim=12, orthogonal=True, random_state=0)
+    X, _ = make_union_of_subspaces(120, n_subspaces=3, dim=3, ambient_dim=12, orthogonal=True, random_state=0)
     coefficients = SSCOMP(3, n_nonzero=3, random_state=0).fit(X).coefficients_
     assert coefficients.indices.dtype == coefficients.indptr.dtype == np.int32
     assert check_array(coefficients, accept_sparse="csr", accept_large_sparse=False).shape == (120, 120)
