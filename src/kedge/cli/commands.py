@@ -34,17 +34,22 @@ def reproduce_command(
     out: Annotated[Path, typer.Option(help="Folder for results and pages.")] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="A cut of everything, to see that it runs.")] = False,
     list_only: Annotated[bool, typer.Option("--list", help="Show what there is and stop.")] = False,
+    pages_only: Annotated[
+        bool, typer.Option("--pages-only", help="Write pages of what is recorded; run nothing.")
+    ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Units side by side; default: processors.")] = None,
     memory: Annotated[float | None, typer.Option(min=0.5, help="GiB for all together; default: 80 % of all.")] = None,
 ) -> None:
     """Run the paper's tables and figures again and set them beside ours; a run that was stopped goes on."""
     # The other commands need not wait for the methods to load.
-    from kedge.cli.reproduce import list_experiments, reproduce
+    from kedge.cli.reproduce import list_experiments, reproduce, write_only
 
     try:
         if list_only:
             list_experiments()
             return
+        if pages_only:
+            raise typer.Exit(write_only(names or [], out, quick=quick))
         raise typer.Exit(reproduce(names or [], out, quick=quick, n_workers=jobs, memory=memory))
     except (ValueError, OSError, RuntimeError) as error:
         if isinstance(error, typer.Exit):

@@ -31,6 +31,17 @@ def list_experiments() -> None:
                 print(f"{'':<20}   {data}: {reason}")
 
 
+def write_only(names: list[str], folder: Path, *, quick: bool) -> int:
+    """Write the pages of what is recorded, run nothing, and return the exit code."""
+    results = ResultsFile(folder / "results.jsonl")
+    try:
+        files = write_pages(choose_experiments(names), results, QUICK if quick else WHOLE, folder)
+    finally:
+        results.close()
+    print(f"{len(results)} units recorded in {results.path}; {len(files)} pages and figures in {folder}")
+    return 0
+
+
 def reproduce(names: list[str], folder: Path, *, quick: bool, n_workers: int | None, memory: float | None) -> int:
     """Run what is missing, write the pages, and return the exit code."""
     chosen = choose_experiments(names)

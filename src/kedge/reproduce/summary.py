@@ -62,7 +62,8 @@ def summarise(experiment: Experiment, records: Records, cut: Cut) -> list[Line]:
     lines = []
     for data, missing in available_data(experiment).items():
         for column in experiment.columns:
-            reason = missing or column.skip.get(data)
+            # Where the data was looked for is of this machine, and pages go to others.
+            reason = "data not at hand; kedge reproduce --list says why" if missing else column.skip.get(data)
             published = experiment.published.get(data, {}).get(column.published or "", {})
             if reason is not None:
                 lines.append(Line(data, column.label, {}, 1, {}, published, reason))
