@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from kedge.sources import optional_libraries
+from kedge import optional_libraries
 from kedge.sources.npy_files import MappedRows, NpyFile
 from kedge.sources.recognise import open_view
 
