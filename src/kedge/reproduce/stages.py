@@ -35,7 +35,7 @@ class Cut:
 
 
 WHOLE = Cut()
-QUICK = Cut(n_rows=150, n_cells=2, n_seeds=2)
+QUICK = Cut(n_rows=150, n_cells=2, n_seeds=1)
 
 
 def available_data(experiment: Experiment) -> dict[str, str | None]:
