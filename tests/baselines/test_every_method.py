@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kedge.baselines import available
 from kedge.baselines.clusterer import Baseline, MultiViewBaseline
@@ -96,3 +97,18 @@ def test_rows_that_lack_a_view_are_refused_by_name(method):
     other[4] = np.nan
     with pytest.raises(ValueError, match="row 4 has NaN throughout 'words'"):
         method(3).fit({"pixels": X, "words": other})
+
+
+def test_libraries_have_one_thread_inside_a_fit_but_for_those_of_scikit_learn(monkeypatch):
+    seen = {}
+    for method in METHODS:
+
+        def look(self, *arguments, _method=method, **options):
+            seen[_method] = max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(method, "_cluster", look)
+        monkeypatch.setattr(method, "_cluster_scaled", look, raising=False)
+        with threadpool_limits(limits=2, user_api="blas"), pytest.raises(KeyboardInterrupt):
+            method(3).fit(X)
+    assert {method.__name__ for method, count in seen.items() if count > 1} == {"KMeans", "SpectralClustering"}

@@ -40,3 +40,10 @@ def test_orthogonal_subspaces_are_separated(own_row):
     assert clustering_accuracy(y, model.labels_) == 1
     between = y[:, None] != y[None, :]
     assert np.abs(model.coefficients_[between]).max() < 1e-10
+
+
+def test_zero_rows_leave_the_unit_length_of_the_others_alone():
+    X, _ = make_union_of_subspaces(40, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    alone = LSR(2, ridge=0.1, random_state=0).fit(3.0 * X)
+    among_zeros = LSR(2, ridge=0.1, random_state=0).fit(np.concatenate([3.0 * X, np.zeros((60, 8))]))
+    np.testing.assert_allclose(among_zeros.coefficients_[:40, :40], alone.coefficients_, atol=1e-10)

@@ -1,6 +1,7 @@
 """SSC-OMP picks what a plain loop over rows picks, equals the authors' recorded coefficients, and finds subspaces."""
 
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,3 +203,10 @@ def test_coefficients_can_be_given_to_scikit_learn():
     coefficients = SSCOMP(3, n_nonzero=3, random_state=0).fit(X).coefficients_
     assert coefficients.indices.dtype == coefficients.indptr.dtype == np.int32
     assert check_array(coefficients, accept_sparse="csr", accept_large_sparse=False).shape == (120, 120)
+
+
+def test_the_page_on_baselines_says_what_the_authors_program_reached_on_a_perfect_graph(recorded):
+    page = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
+    runs = 100 * recorded["easy30_accuracy_10_runs"]
+    assert int(recorded["easy30_n_components"]) == 5
+    assert f"{runs.min():.0f} to {runs.max():.0f} %" in " ".join(page.split())

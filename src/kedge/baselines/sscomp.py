@@ -36,7 +36,7 @@ class SSCOMP(SingleViewBaseline):
     what is left. Rows of one subspace find each other, because a subspace is rebuilt from as many rows as it has
     dimensions. O(s d n^2) time for s picks of d features, done in blocks on all processors; O(s n) memory beside blocks
     of a fixed size, so that time is the limit: 20,000 rows of 9 features take about two seconds, 20,000 of 784 some
-    twenty. Rows of more than 64 features, or sparse ones, take n^2 numbers of single precision more while these fit in
+    ten. Rows of more than 64 features, or sparse ones, take n^2 numbers of single precision more while these fit in
     2 GiB, which saves most of the time.
 
     Parameters
