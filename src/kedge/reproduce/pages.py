@@ -8,7 +8,8 @@ from kedge.reproduce.figures import DRAWERS, draw
 from kedge.reproduce.plan import Experiment
 from kedge.reproduce.stages import CHOOSING, Cut, Records
 from kedge.reproduce.summary import Line, summarise
-from kedge.reproduce.tables import EXPLANATION, Grid, as_html, as_markdown, comparison_grids, exponent_grid
+from kedge.reproduce.tables import EXPLANATION, Grid, as_html, as_markdown, comparison_grids, exponent_grid, mean_text
+from kedge.reproduce.units import written
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
@@ -50,19 +51,15 @@ def _grids_of(experiment: Experiment, lines: list[Line]) -> list[Grid]:
     header = ("data", "method", "setting", "ACC", "NMI", "purity", "inverse purity")
     measures = ("acc", "nmi", "purity", "inverse_purity")
     rows = [
-        [line.data, line.label, line.reason or _setting(line), *(_cell(line, measure) for measure in measures)]
+        [
+            line.data,
+            line.label,
+            line.reason or written(line.settings),
+            *(mean_text(line.means.get(m)) for m in measures),
+        ]
         for line in lines
     ]
     return [Grid(experiment.title, header, rows)]
-
-
-def _setting(line: Line) -> str:
-    return ", ".join(f"{name}={value}" for name, value in line.settings.items())
-
-
-def _cell(line: Line, measure: str) -> str:
-    mean = line.means.get(measure)
-    return "" if mean is None else f"{mean.value:.1f} ± {mean.spread:.1f}"
 
 
 def _circumstances(lines: list[Line]) -> str:

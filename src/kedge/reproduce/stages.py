@@ -118,8 +118,3 @@ def pending_units(experiment: Experiment, records: Records, cut: Cut) -> list[Un
             for units in reported_units(experiment, column, data, records, cut).values():
                 wanted += units
     return [unit for unit in dict.fromkeys(wanted) if records.get(unit) is None]
-
-
-def written(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as a reader would write them."""
-    return ", ".join(f"{name}={value}" for name, value in parameters.items()) or "defaults"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kedge.reproduce.plan import Experiment
-from kedge.reproduce.stages import written
 from kedge.reproduce.summary import Line, Mean, growth_exponent
+from kedge.reproduce.units import written
 
 HEADER = (
     "method",
@@ -91,14 +91,19 @@ def as_html(grid: Grid) -> str:
     return f"<table><caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>\n"
 
 
+def mean_text(mean: Mean | None) -> str:
+    """Return a mean with its standard deviation; nothing if there is none."""
+    return "" if mean is None else f"{mean.value:.1f} ± {mean.spread:.1f}"
+
+
 def _comparison_row(line: Line) -> list[str]:
     star = " ★" if line.n_tried > 1 else ""
     cells = [line.label + star]
     for measure in ("acc", "nmi"):
         ours, paper = line.means.get(measure), line.published.get(measure)
-        cells += [_paper(paper, line.published.get(f"{measure}_std")), _ours(ours), _difference(ours, paper)]
+        cells += [_paper(paper, line.published.get(f"{measure}_std")), mean_text(ours), _difference(ours, paper)]
     cells.append(_paper(line.published.get("purity"), line.published.get("purity_std")))
-    cells += [_ours(line.means.get("purity")), _ours(line.means.get("inverse_purity"))]
+    cells += [mean_text(line.means.get("purity")), mean_text(line.means.get("inverse_purity"))]
     seconds = line.means.get("seconds")
     cells.append(_paper(line.published.get("seconds"), None))
     cells.append("" if seconds is None else f"{seconds.value:.2f}")
@@ -109,10 +114,6 @@ def _comparison_row(line: Line) -> list[str]:
         chosen = f", best of {line.n_tried}" if line.n_tried > 1 else ""
         cells.append(f"{written(line.settings)}{chosen}; {n_seeds} seeds")
     return cells
-
-
-def _ours(mean: Mean | None) -> str:
-    return "" if mean is None else f"{mean.value:.1f} ± {mean.spread:.1f}"
 
 
 def _paper(value: float | None, spread: float | None) -> str:

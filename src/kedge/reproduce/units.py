@@ -65,3 +65,8 @@ def expand_grid(grid: Mapping[str, Iterable[Any]], n_clusters: int) -> list[str]
         for values in product(*([resolve(v, n_clusters) for v in grid[name]] for name in names))
     ]
     return list(dict.fromkeys(cells))
+
+
+def written(parameters: Mapping[str, Any]) -> str:
+    """Return parameters as a reader would write them."""
+    return ", ".join(f"{name}={value}" for name, value in parameters.items()) or "defaults"
