@@ -25,6 +25,8 @@ def test_tables_show_published_value_ours_difference_and_choice(tmp_path):
     row = next(line for line in text.splitlines() if line.startswith("| k-means ★"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     ours = float(cells[2].split(" ±")[0])
+    # The number itself says that labels chose its setting.
+    assert cells[2].endswith("★")
     assert cells[1] == "20"
     assert cells[3] == f"{ours - 20:+.1f}"
     assert "best of 2; 3 seeds" in cells[-1]
@@ -33,9 +35,12 @@ def test_tables_show_published_value_ours_difference_and_choice(tmp_path):
     page = (tmp_path / "small.html").read_text()
     assert "<table>" in page
     assert "k-means ★" in page
+    assert '<td class="paper">20</td>' in page
+    fixed = next(line for line in text.splitlines() if line.startswith("| fixed"))
+    assert "★" not in fixed
 
 
-@pytest.mark.parametrize("name", ["anchors", "sensitivity", "convergence", "complexity"])
+@pytest.mark.parametrize("name", ["anchors", "sensitivity", "convergence", "complexity", "time"])
 def test_figures_are_drawn(name, tmp_path, monkeypatch):
     monkeypatch.setattr("kedge.reproduce.stages.why_not_here", lambda data: None)
     experiment = experiments()[name]

@@ -28,6 +28,7 @@ def test_every_table_and_figure_of_the_paper_is_there():
         "sensitivity",
         "convergence",
         "complexity",
+        "time",
     }
 
 

@@ -7,10 +7,10 @@ from kedge.baselines.memory import machine_memory
 from kedge.estimators.progress import show_progress
 from kedge.kernels.selection import default_threads
 from kedge.reproduce.campaign import Resources, run_campaign
-from kedge.reproduce.pages import write_pages
+from kedge.reproduce.pages import write_overview, write_pages
 from kedge.reproduce.plan import Experiment, experiments
 from kedge.reproduce.results_file import ResultsFile
-from kedge.reproduce.stages import QUICK, WHOLE, available_data, pending_units
+from kedge.reproduce.stages import QUICK, WHOLE, Cut, available_data, pending_units
 
 
 def choose_experiments(names: list[str]) -> list[Experiment]:
@@ -35,11 +35,17 @@ def write_only(names: list[str], folder: Path, *, quick: bool) -> int:
     """Write the pages of what is recorded, run nothing, and return the exit code."""
     results = ResultsFile(folder / "results.jsonl")
     try:
-        files = write_pages(choose_experiments(names), results, QUICK if quick else WHOLE, folder)
+        files = _write_all(choose_experiments(names), results, QUICK if quick else WHOLE, folder)
     finally:
         results.close()
     print(f"{len(results)} units recorded in {results.path}; {len(files)} pages and figures in {folder}")
     return 0
+
+
+def _write_all(chosen: list[Experiment], results: ResultsFile, cut: Cut, folder: Path) -> list[Path]:
+    """Write the pages of these experiments, and the page that links those of all."""
+    pages = write_pages(chosen, results, cut, folder)
+    return pages + write_overview(list(experiments().values()), results, cut, folder)
 
 
 def reproduce(names: list[str], folder: Path, *, quick: bool, n_workers: int | None, memory: float | None) -> int:
@@ -59,7 +65,7 @@ def reproduce(names: list[str], folder: Path, *, quick: bool, n_workers: int | N
         )
         return 130
     finally:
-        files = write_pages(chosen, results, cut, folder)
+        files = _write_all(chosen, results, cut, folder)
         results.close()
     print(f"{count} units run, {len(results)} recorded in {results.path}; {len(files)} pages and figures in {folder}")
     return 0

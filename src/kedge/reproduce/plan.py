@@ -81,6 +81,10 @@ class Experiment:
         Numbers of rows, where time over them is measured; empty means all rows.
     remarks : mapping of data sets to str
         What must be known beside the numbers.
+    stands_for : mapping of data sets to data sets
+        Whose published numbers a stand-in is set beside.
+    comments : mapping of data sets to labels to str
+        Why a method's numbers are far from the paper's.
     """
 
     name: str
@@ -93,6 +97,12 @@ class Experiment:
     seconds: float = 900.0
     rows: tuple[int, ...] = ()
     remarks: Mapping[str, str] = field(default_factory=dict)
+    stands_for: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def published_row(self, data: str, method: str | None) -> Mapping[str, Any]:
+        """Return the paper's numbers of a method, for a stand-in those of the set it stands for; empty without any."""
+        return self.published.get(self.stands_for.get(data, data), {}).get(method or "", {})
 
 
 def experiments() -> dict[str, Experiment]:

@@ -80,8 +80,12 @@ def classify_new_rows(unit: Unit, rows: DataRows) -> dict[str, Any]:
 
 def trace_objective(unit: Unit, rows: DataRows) -> dict[str, Any]:
     """Fit all rows and record the objective of every iteration."""
-    model = make_estimator(unit.method, rows.n_clusters, unit.seed, unit.settings()).fit(rows.X)
-    return {"objective": [float(value) for value in model.objective_], **score(rows.y, np.asarray(model.labels_))}
+    model = make_estimator(unit.method, rows.n_clusters, unit.seed, unit.settings())
+    started = time.perf_counter()
+    model.fit(rows.X)
+    seconds = time.perf_counter() - started
+    objective = [float(value) for value in model.objective_]
+    return {"seconds": seconds, "objective": objective, **score(rows.y, np.asarray(model.labels_))}
 
 
 PROTOCOLS: dict[str, Callable[[Unit, DataRows], dict[str, Any]]] = {

@@ -62,14 +62,25 @@ def summarise(experiment: Experiment, records: Records, cut: Cut) -> list[Line]:
     lines = []
     for data, missing in available_data(experiment).items():
         for column in experiment.columns:
-            # Where the data was looked for is of this machine, and pages go to others.
-            reason = "data not at hand; kedge reproduce --list says why" if missing else column.skip.get(data)
-            published = experiment.published.get(data, {}).get(column.published or "", {})
+            reason = column.skip.get(data)
+            published = experiment.published_row(data, column.published)
+            if missing and not finished_records(experiment, records, cut, data, column):
+                # Where the data was looked for is of this machine, and pages go to others.
+                reason = "data not at hand; kedge reproduce --list says why"
             if reason is not None:
                 lines.append(Line(data, column.label, {}, 1, {}, published, reason))
                 continue
             lines += _lines_of(experiment, column, data, published, records, cut)
     return lines
+
+
+def finished_records(
+    experiment: Experiment, records: Records, cut: Cut, data: str, column: Column
+) -> list[dict[str, Any]]:
+    """Return what is recorded of one method on one data set, of the choice of its setting and of what is shown."""
+    groups = (choice_units(experiment, column, data, cut), reported_units(experiment, column, data, records, cut))
+    units = dict.fromkeys(unit for group in groups for members in group.values() for unit in members)
+    return [record for record in map(records.get, units) if record is not None]
 
 
 def _lines_of(

@@ -25,18 +25,25 @@ HEADER = (
 )
 EXPLANATION = (
     "Paper: as printed there, tuned with labels; its “purity” is the inverse purity for some methods. Ours: mean and "
-    "standard deviation over the seeds given. Settings marked ★ were chosen by the labels, as in the paper; all others "
-    "used none. Accuracy after the best matching, mutual information by the larger entropy, both in percent."
+    "standard deviation over the seeds given. Numbers of ours marked ★ are of a setting chosen by the labels, as in "
+    "the paper; all others of ours used none. Accuracy after the best matching, mutual information by the larger "
+    "entropy, both in percent."
 )
+
+
+# Points of accuracy or mutual information from which on a difference from the paper is given a sentence.
+WORTH_A_SENTENCE = 5.0
+UNEXPLAINED = "no reason is known yet"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table to be written: a caption, a header and rows of text."""
+    """A table to be written: a caption, a header, rows of text, and sentences below."""
 
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    sentences: Sequence[str] = ()
 
 
 def comparison_grids(experiment: Experiment, lines: Sequence[Line]) -> list[Grid]:
@@ -45,8 +52,28 @@ def comparison_grids(experiment: Experiment, lines: Sequence[Line]) -> list[Grid
     for data in experiment.data:
         own = [line for line in lines if line.data == data]
         remark = experiment.remarks.get(data, "")
-        grids.append(Grid(f"{data}. {remark}".strip(), HEADER, [_comparison_row(line) for line in own]))
+        rows = [_comparison_row(line) for line in own]
+        grids.append(Grid(f"{data}. {remark}".strip(), HEADER, rows, _sentences(experiment, own)))
     return grids
+
+
+def far_from_paper(line: Line) -> bool:
+    """Whether accuracy or mutual information differs from the paper's by so much that a reader will ask why."""
+    pairs = [(line.means.get(measure), line.published.get(measure)) for measure in ("acc", "nmi")]
+    return any(
+        ours is not None and paper is not None and abs(ours.value - paper) > WORTH_A_SENTENCE for ours, paper in pairs
+    )
+
+
+def _sentences(experiment: Experiment, lines: Sequence[Line]) -> list[str]:
+    sentences = []
+    for line in lines:
+        comment = experiment.comments.get(line.data, {}).get(line.label)
+        if comment is None and line.data not in experiment.stands_for and far_from_paper(line):
+            comment = UNEXPLAINED
+        if comment is not None:
+            sentences.append(f"{line.label}: {comment}")
+    return sentences
 
 
 def exponent_grid(experiment: Experiment, lines: Sequence[Line]) -> Grid:
@@ -75,7 +102,10 @@ def exponent_grid(experiment: Experiment, lines: Sequence[Line]) -> Grid:
 def as_markdown(grid: Grid) -> str:
     """Return a table in Markdown under its caption."""
     lines = [f"**{grid.caption}**", "", _markdown_row(grid.header), _markdown_row(["---"] * len(grid.header))]
-    return "\n".join(lines + [_markdown_row(row) for row in grid.rows]) + "\n"
+    lines += [_markdown_row(row) for row in grid.rows]
+    if grid.sentences:
+        lines += ["", *(f"- {sentence}" for sentence in grid.sentences)]
+    return "\n".join(lines) + "\n"
 
 
 def as_html(grid: Grid) -> str:
@@ -83,12 +113,22 @@ def as_html(grid: Grid) -> str:
     head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in grid.header)
     body = "\n".join(
         f'<tr><th scope="row">{html.escape(row[0])}</th>'
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        + "".join(_html_cell(name, cell) for name, cell in zip(grid.header[1:], row[1:], strict=True))
         + "</tr>"
         for row in grid.rows
     )
     caption = html.escape(grid.caption)
-    return f"<table><caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>\n"
+    notes = "".join(f"<li>{html.escape(sentence)}</li>\n" for sentence in grid.sentences)
+    return f"<table><caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>\n" + (
+        f"<ul>\n{notes}</ul>\n" if notes else ""
+    )
+
+
+def _html_cell(column: str, cell: str) -> str:
+    """Return a cell that says by its class whose number it is."""
+    whose = next((name for name in ("paper", "ours") if column.endswith(name)), None)
+    kind = f' class="{whose}"' if whose else ""
+    return f"<td{kind}>{html.escape(cell)}</td>"
 
 
 def mean_text(mean: Mean | None) -> str:
@@ -101,9 +141,10 @@ def _comparison_row(line: Line) -> list[str]:
     cells = [line.label + star]
     for measure in ("acc", "nmi"):
         ours, paper = line.means.get(measure), line.published.get(measure)
-        cells += [_paper(paper, line.published.get(f"{measure}_std")), mean_text(ours), _difference(ours, paper)]
+        spread = line.published.get(f"{measure}_std")
+        cells += [_paper(paper, spread), _ours(ours, star), _difference(ours, paper)]
     cells.append(_paper(line.published.get("purity"), line.published.get("purity_std")))
-    cells += [mean_text(line.means.get("purity")), mean_text(line.means.get("inverse_purity"))]
+    cells += [_ours(line.means.get(measure), star) for measure in ("purity", "inverse_purity")]
     seconds = line.means.get("seconds")
     cells.append(_paper(line.published.get("seconds"), None))
     cells.append("" if seconds is None else f"{seconds.value:.2f}")
@@ -114,6 +155,10 @@ def _comparison_row(line: Line) -> list[str]:
         chosen = f", best of {line.n_tried}" if line.n_tried > 1 else ""
         cells.append(f"{written(line.settings)}{chosen}; {n_seeds} seeds")
     return cells
+
+
+def _ours(mean: Mean | None, star: str) -> str:
+    return "" if mean is None else mean_text(mean) + star
 
 
 def _paper(value: float | None, spread: float | None) -> str:

@@ -102,8 +102,9 @@ class Workers:
                 continue
             excess = worker.over_limit()
             if excess is not None:
+                elapsed = time.monotonic() - worker.running.started
                 self._replace(worker)
-                ended.append((unit, {"failed": excess}))
+                ended.append((unit, {"failed": excess, "seconds": elapsed}))
         return ended
 
     def close(self) -> None:
