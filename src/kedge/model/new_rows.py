@@ -81,10 +81,22 @@ def vote_of_anchors(
         return np.asarray(anchor_labels[pairwise_distances_argmin(X, anchors)])
 
     def vote(distances: NDArray[Any], _: int) -> NDArray[np.int64]:
-        near = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
-        return majority(anchor_labels[near])
+        return majority(anchor_labels[nearest_columns(distances, n_neighbors)])
 
     return np.concatenate(list(pairwise_distances_chunked(X, anchors, reduce_func=vote)))
+
+
+def nearest_columns(distances: NDArray[Any], count: int) -> NDArray[np.intp]:
+    """Return the columns of the smallest distances of every row, nearest first, of equal ones the first.
+
+    The distances are overwritten. A few passes for the minimum take a fraction of the time of sorting whole rows.
+    """
+    rows = np.arange(len(distances))
+    near = np.empty((len(distances), min(count, distances.shape[1])), dtype=np.intp)
+    for place in range(near.shape[1]):
+        near[:, place] = distances.argmin(axis=1)
+        distances[rows, near[:, place]] = np.inf
+    return near
 
 
 def majority(votes: NDArray[np.int64]) -> NDArray[np.int64]:
