@@ -44,6 +44,8 @@ class Line:
         Rows used; None means all.
     records : list of dict
         What was recorded of each seed.
+    best_accuracy : float or None
+        Of the best single run of all settings and seeds, by the labels.
     """
 
     data: str
@@ -55,6 +57,7 @@ class Line:
     reason: str | None = None
     n_rows: int | None = None
     records: list[dict[str, Any]] = field(default_factory=list)
+    best_accuracy: float | None = None
 
 
 def summarise(experiment: Experiment, records: Records, cut: Cut) -> list[Line]:
@@ -93,6 +96,7 @@ def _lines_of(
 ) -> list[Line]:
     candidates = choice_units(experiment, column, data, cut)
     n_tried = max(1, len(candidates))
+    best = _best_accuracy(finished_records(experiment, records, cut, data, column))
     lines = []
     for cell, units in reported_units(experiment, column, data, records, cut).items():
         for n_rows in dict.fromkeys(unit.n_rows for unit in units):
@@ -101,13 +105,18 @@ def _lines_of(
             failed = [record["failed"] for record in found if record is not None and "failed" in record]
             reason = failed[0] if failed else None if len(done) == len(found) else "not run yet"
             means = {} if reason else mean_over_seeds(done)
-            lines.append(Line(data, column.label, json.loads(cell), n_tried, means, published, reason, n_rows, done))
+            settings = json.loads(cell)
+            lines.append(Line(data, column.label, settings, n_tried, means, published, reason, n_rows, done, best))
     if not lines:
         failures = [records.get(unit) for units in candidates.values() for unit in units]
         told = [record["failed"] for record in failures if record is not None and "failed" in record]
         unfinished = any(record is None for record in failures)
         lines = [Line(data, column.label, {}, n_tried, {}, published, "not run yet" if unfinished else told[0])]
     return lines
+
+
+def _best_accuracy(records: list[dict[str, Any]]) -> float | None:
+    return max((record["acc"] for record in records if "acc" in record), default=None)
 
 
 def mean_over_seeds(records: list[dict[str, Any]]) -> dict[str, Mean]:
