@@ -35,29 +35,40 @@ class Resources:
 def run_campaign(
     experiments: Sequence[Experiment], results: ResultsFile, resources: Resources, cut: Cut, progress: Progress
 ) -> int:
-    """Run every unit that is not recorded yet and return how many were run; an interruption loses no finished one."""
+    """Run every unit that is not recorded yet and return how many were run; an interruption loses no finished one.
+
+    Units of all experiments run in one round, so that a long one keeps no processor idle; the next round has the seeds
+    of the settings chosen by the last.
+    """
     count = 0
     workers = Workers(resources.n_workers)
     try:
-        for experiment in experiments:
-            while pending := pending_units(experiment, results, cut):
-                progress.begin(experiment.name, len(pending))
-                count += len(pending)
-                _run_all(pending, experiment.seconds, workers, results, resources, progress)
+        while pending := _pending_of_all(experiments, results, cut):
+            progress.begin("units", len(pending))
+            count += len(pending)
+            _run_all(pending, workers, results, resources, progress)
     finally:
         workers.close()
     return count
 
 
+def _pending_of_all(experiments: Sequence[Experiment], results: ResultsFile, cut: Cut) -> dict[Unit, float]:
+    """Return what has to be run next with its limit in seconds; a unit of several experiments has the longest."""
+    limits: dict[Unit, float] = {}
+    for experiment in experiments:
+        for unit in pending_units(experiment, results, cut):
+            limits[unit] = max(experiment.seconds, limits.get(unit, 0.0))
+    return limits
+
+
 def _run_all(
-    units: list[Unit],
-    seconds: float,
+    limits: dict[Unit, float],
     workers: Workers,
     results: ResultsFile,
     resources: Resources,
     progress: Progress,
 ) -> None:
-    waiting = list(units)
+    waiting = list(limits)
     while waiting or workers.units:
         taken = sum(_memory_of(unit) for unit in workers.units)
         while waiting and workers.idle:
@@ -70,7 +81,8 @@ def _run_all(
             if taken + needed > resources.memory and workers.units:
                 break
             taken += needed
-            workers.start(waiting.pop(0), seconds, resources.memory)
+            unit = waiting.pop(0)
+            workers.start(unit, limits[unit], resources.memory)
         for unit, record in workers.collect():
             results.append(unit, record | circumstances(resources))
             progress.rows_done(1)
