@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kedge import baselines, datasets, kernels, metrics
+    from kedge.estimators.label_consensus import consensus
     from kedge.estimators.multi_view import MSGL
     from kedge.estimators.single_view import SGL
     from kedge.kernels.simplex import simplex_qp
@@ -18,11 +19,23 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["MSGL", "SGL", "__version__", "baselines", "datasets", "kernels", "metrics", "select_anchors", "simplex_qp"]
+__all__ = [
+    "MSGL",
+    "SGL",
+    "__version__",
+    "baselines",
+    "consensus",
+    "datasets",
+    "kernels",
+    "metrics",
+    "select_anchors",
+    "simplex_qp",
+]
 
 _HOMES = {
     "MSGL": "kedge.estimators.multi_view",
     "SGL": "kedge.estimators.single_view",
+    "consensus": "kedge.estimators.label_consensus",
     "select_anchors": "kedge.model.anchor_selection.select",
     "simplex_qp": "kedge.kernels.simplex",
 }

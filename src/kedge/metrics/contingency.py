@@ -35,13 +35,14 @@ def contingency_table(y_true: ArrayLike, y_pred: ArrayLike) -> sparse.csr_array:
 
 def numbered_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return both lists of labels as numbers from zero, after checking that they are of the same rows."""
-    truth, found = _numbered(y_true, "y_true"), _numbered(y_pred, "y_pred")
+    truth, found = as_numbers(y_true, "y_true"), as_numbers(y_pred, "y_pred")
     if len(truth) != len(found):
         raise ValueError(f"y_true has {len(truth)} labels and y_pred {len(found)}; they must be the same rows")
     return truth, found
 
 
-def _numbered(labels: ArrayLike, name: str) -> NDArray[np.int64]:
+def as_numbers(labels: ArrayLike, name: str) -> NDArray[np.int64]:
+    """Return labels of any kind as numbers from zero; a missing one is refused by its row."""
     values = _as_flat_array(labels, name)
     if values.dtype.kind in "fc" and not np.isfinite(values).all():
         raise ValueError(f"{name} has {values[~np.isfinite(values)][0]} in row {np.argmin(np.isfinite(values))}")
