@@ -19,7 +19,7 @@ demo: $(INSTALLED)
 	$(BIN)/python examples/digits_report.py
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

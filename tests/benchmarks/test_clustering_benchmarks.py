@@ -113,6 +113,12 @@ def test_benchmarks_of_baselines_run(name):
     run_quick(name, of="baselines")
 
 
+@pytest.mark.needs("data")
+@pytest.mark.parametrize("name", ["disagreements", "attempts"])
+def test_programs_about_the_paper_run(name):
+    run_quick(name, of="reproduction")
+
+
 @pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "sampling", "billion"])
 def test_benchmarks_of_scale_run(name):
     run_quick(name, of="scale")

@@ -1,0 +1,29 @@
+"""A file that is there whole or not at all."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replace_whole(path: Path) -> Iterator[BinaryIO]:
+    """Yield a new file beside ``path`` that takes its place at the end; after an error nothing of it is left.
+
+    Of a symbolic link, what it points to is replaced.
+    """
+    target = Path(os.path.realpath(path))
+    # Opened by name and not by ``tempfile``, so that others may read the file where the user's settings let them.
+    partial = target.with_name(f".{secrets.token_hex(8)}.kedge-partial")
+    try:
+        with partial.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, target)  # noqa: PTH105
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            partial.unlink()
