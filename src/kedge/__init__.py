@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kedge.estimators.single_view import SGL
     from kedge.kernels.simplex import simplex_qp
     from kedge.model.anchor_selection.select import select_anchors
+    from kedge.model_files.loading import load
+    from kedge.model_files.saving import save
 
 __version__ = "0.1.0"
 
@@ -27,7 +29,9 @@ __all__ = [
     "consensus",
     "datasets",
     "kernels",
+    "load",
     "metrics",
+    "save",
     "select_anchors",
     "simplex_qp",
 ]
@@ -36,6 +40,8 @@ _HOMES = {
     "MSGL": "kedge.estimators.multi_view",
     "SGL": "kedge.estimators.single_view",
     "consensus": "kedge.estimators.label_consensus",
+    "load": "kedge.model_files.loading",
+    "save": "kedge.model_files.saving",
     "select_anchors": "kedge.model.anchor_selection.select",
     "simplex_qp": "kedge.kernels.simplex",
 }

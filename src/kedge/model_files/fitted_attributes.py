@@ -28,7 +28,7 @@ def _is_array(value: Any, n_dimensions: int, kinds: str) -> bool:
 
 
 def _is_csr(value: Any) -> bool:
-    return sparse.issparse(value) and value.format == "csr"
+    return isinstance(value, sparse.csr_array)
 
 
 def _is_list_of(value: Any, holds: Callable[[Any], bool]) -> bool:
@@ -196,7 +196,7 @@ def find_fault(class_name: str, estimator: type[Any], attributes: Mapping[str, A
     for name in attributes:
         if name not in _OF_MIXINS and not _FITTED.fullmatch(name):
             return f"{name!r} is no attribute of a fitted {class_name}"
-        if name != "_n_features_out" and hasattr(estimator, name):
+        if hasattr(estimator, name):
             # A value in place of a method would change what the class does.
             return f"attribute {name!r} would hide a member of {class_name}"
     required = required_attributes(class_name)

@@ -10,8 +10,8 @@ MOST_BYTES = 16 * 2**30
 MOST_MEMBERS = 10_000
 # The list of contents at the end of a zip; 10,000 members take about half of it.
 MOST_DIRECTORY_BYTES = 2 * 2**20
-# Parsed, JSON takes up to 25 times its size.
-MOST_DESCRIPTION_BYTES = 8 * 2**20
+# Parsed, JSON takes up to 50 times its size.
+MOST_DESCRIPTION_BYTES = 4 * 2**20
 # Levels of lists and dicts inside an attribute; each takes up to three of JSON.
 MOST_NESTED_VALUES = 20
 MOST_NESTED_JSON = 100

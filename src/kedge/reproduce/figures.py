@@ -63,8 +63,10 @@ def _over_alpha_and_beta(figure: Any, lines: list[Line]) -> None:
             place = alphas.index(float(line.settings["alpha"])), betas.index(float(line.settings["beta"]))
             table[place] = line.means[measure].value
         image = panel.imshow(table, origin="lower", aspect="auto", cmap="viridis")
+        middle = (np.nanmin(table) + np.nanmax(table)) / 2
         for (row, column), value in np.ndenumerate(table):
-            panel.text(column, row, f"{value:.0f}", ha="center", va="center", color="white", fontsize=7)
+            color = "black" if value > middle else "white"
+            panel.text(column, row, f"{value:.0f}", ha="center", va="center", color=color, fontsize=7)
         panel.set_xticks(range(len(betas)), [f"{beta:g}" for beta in betas], rotation=45)
         panel.set_yticks(range(len(alphas)), [f"{alpha:g}" for alpha in alphas])
         panel.set_xlabel("beta")
