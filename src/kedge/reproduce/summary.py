@@ -10,6 +10,8 @@ import numpy as np
 from kedge.reproduce.plan import Column, Experiment
 from kedge.reproduce.stages import Cut, Records, available_data, choice_units, reported_units
 
+# Sizes, from the largest down, that the growth of time is taken from.
+SIZES_OF_GROWTH = 3
 MEASURES = ("acc", "nmi", "purity", "inverse_purity", "seconds")
 
 
@@ -67,7 +69,7 @@ def summarise(experiment: Experiment, records: Records, cut: Cut) -> list[Line]:
         for column in experiment.columns:
             reason = column.skip.get(data)
             published = experiment.published_row(data, column.published)
-            if missing and not finished_records(experiment, records, cut, data, column):
+            if reason is None and missing and not finished_records(experiment, records, cut, data, column):
                 # Where the data was looked for is of this machine, and pages go to others.
                 reason = "data not at hand; kedge reproduce --list says why"
             if reason is not None:
@@ -130,9 +132,12 @@ def mean_over_seeds(records: list[dict[str, Any]]) -> dict[str, Mean]:
 
 
 def growth_exponent(lines: list[Line]) -> float | None:
-    """Return how the seconds of one method grow with the rows: the slope of a line through the logarithms."""
-    points = [(line.n_rows, line.means["seconds"].value) for line in lines if line.n_rows and line.means]
+    """Return how the seconds of one method grow with the rows: the slope of a line through the logarithms.
+
+    Only the largest sizes count, because what does not depend on the rows takes most of the time at small ones.
+    """
+    points = sorted((line.n_rows, line.means["seconds"].value) for line in lines if line.n_rows and line.means)
     if len(points) < 2:
         return None
-    n_rows, seconds = np.log(np.array(points, dtype=float)).T
+    n_rows, seconds = np.log(np.array(points[-SIZES_OF_GROWTH:], dtype=float)).T
     return float(np.polyfit(n_rows, seconds, 1)[0])

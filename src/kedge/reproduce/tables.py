@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kedge.reproduce.plan import Experiment
-from kedge.reproduce.summary import Line, Mean, growth_exponent
+from kedge.reproduce.summary import SIZES_OF_GROWTH, Line, Mean, growth_exponent
 from kedge.reproduce.units import written
 
 HEADER = (
@@ -85,23 +85,25 @@ def _sentences(experiment: Experiment, lines: Sequence[Line]) -> list[str]:
 def exponent_grid(experiment: Experiment, lines: Sequence[Line]) -> Grid:
     """Return the exponents of time over rows, beside what is stated."""
     rows = []
+    all_stated = experiment.published.get("stated", {})
     for column in experiment.columns:
         own = [line for line in lines if line.label == column.label]
         exponent = growth_exponent(own)
         sizes = [line.n_rows for line in own if line.n_rows and line.means]
-        stated = experiment.published.get("stated", {}).get(column.published or "", {})
+        stated = all_stated.get(column.published or "", {})
         largest = max(own, key=lambda line: line.n_rows or 0)
         seconds = largest.means.get("seconds")
         rows.append(
             [
                 column.label,
-                str(stated.get("cost", "")),
+                *([str(stated.get("cost", ""))] if all_stated else []),
                 "" if exponent is None else f"n^{exponent:.2f}",
                 f"{min(sizes):,} to {max(sizes):,}" if sizes else "",
                 largest.reason or ("" if seconds is None else f"{seconds.value:.2f}"),
             ]
         )
-    header = ("method", "stated in the paper", "measured", "rows", "s at the largest")
+    told = ("stated in the paper",) if all_stated else ()
+    header = ("method", *told, f"measured, last {SIZES_OF_GROWTH} sizes", "rows", "s at the largest")
     return Grid(experiment.title, header, rows)
 
 
