@@ -16,7 +16,7 @@ RECORDS = docs_tables.Recorded(docs_tables.RESULTS)
 
 @pytest.fixture(autouse=True)
 def no_data(monkeypatch):
-    """What is recorded is shown wherever one is; only data sets without any record depend on what is at hand."""
+    """Pretend that no data is here: what is recorded must be shown all the same."""
     monkeypatch.setattr("kedge.reproduce.stages.why_not_here", lambda data: "not here")
 
 
