@@ -122,6 +122,7 @@ def test_idx_files_are_put_one_below_the_other(idx_files):
         (b"", "cannot be read"),
         (gzip.compress(idx_bytes(np.zeros((6, 2, 3)))), r"shape \(9, 6\)"),
     ],
+    ids=["one value short", "one byte more", "cut off", "too many rows", "other type", "empty", "too few rows"],
 )
 def test_damaged_idx_file_is_one_clear_error(data, message, idx_files):
     paths, _, _ = idx_files

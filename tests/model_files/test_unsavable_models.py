@@ -23,7 +23,10 @@ class Note:
     text: str
 
 
-@pytest.mark.parametrize("thing", [OwnSGL(3), KMeans(3), object(), "SGL", kedge.SGL], ids=lambda thing: type(thing).__name__)
+OTHERS = [OwnSGL(3), KMeans(3), object(), "SGL", kedge.SGL]
+
+
+@pytest.mark.parametrize("thing", OTHERS, ids=lambda thing: type(thing).__name__)
 def test_other_classes_are_refused(tmp_path, thing):
     with pytest.raises(TypeError, match="which cannot be saved; these can: SGL, MSGL, "):
         kedge.save(thing, tmp_path / "model.kedge")
