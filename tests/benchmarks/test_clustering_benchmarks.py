@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import find_data
+from conftest import DATA_FOLDERS, find_data
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 def run_quick(name, *arguments, of="clustering"):
     command = [sys.executable, "-m", f"benchmarks.{of}.{name}", "--quick", *arguments]
-    environment = os.environ | ONE_THREAD
+    environment = os.environ | ONE_THREAD | {"KEDGE_DATA": os.pathsep.join(map(str, DATA_FOLDERS))}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert "QUICK RUN" in done.stdout
@@ -116,7 +116,7 @@ def test_benchmarks_of_baselines_run(name):
 @pytest.mark.needs("data")
 @pytest.mark.parametrize("name", ["disagreements", "attempts"])
 def test_programs_about_the_paper_run(name):
-    run_quick(name, of="reproduction")
+    assert "LEFT OUT" not in run_quick(name, of="reproduction")
 
 
 @pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "sampling", "billion"])
