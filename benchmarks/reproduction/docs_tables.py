@@ -6,11 +6,10 @@ from pathlib import Path
 
 from kedge.reproduce.digest import digest_grid, overview_grid
 from kedge.reproduce.plan import experiments
-from kedge.reproduce.results_file import read_results
+from kedge.reproduce.results_file import RecordedResults
 from kedge.reproduce.stages import WHOLE
 from kedge.reproduce.summary import summarise
 from kedge.reproduce.tables import as_markdown, exponent_grid
-from kedge.reproduce.units import Unit
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "paper" / "results.jsonl"
@@ -18,18 +17,7 @@ PAGE = ROOT / "docs" / "reproducing.md"
 _BLOCK = re.compile(r"(<!-- generated: ([a-z0-9-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-class Recorded:
-    """Finished units, as the results file has them."""
-
-    def __init__(self, path: Path) -> None:
-        self._by_key = read_results(path)
-
-    def get(self, unit: Unit) -> dict | None:
-        """Return what was recorded of a unit."""
-        return self._by_key.get(unit.key)
-
-
-def table_of(name: str, records: Recorded) -> str:
+def table_of(name: str, records: RecordedResults) -> str:
     """Return the table of one experiment, or of all, in Markdown."""
     known = experiments()
     if name == "overview":
@@ -41,7 +29,7 @@ def table_of(name: str, records: Recorded) -> str:
     return as_markdown(digest_grid(experiment, records, WHOLE))
 
 
-def filled(text: str, records: Recorded) -> str:
+def filled(text: str, records: RecordedResults) -> str:
     """Return the page with its generated blocks written anew."""
     return _BLOCK.sub(lambda block: f"{block[1]}\n{table_of(block[2], records)}\n{block[3]}", text)
 
@@ -52,7 +40,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a table is out of date")
     arguments = parser.parse_args()
     before = PAGE.read_text(encoding="utf-8")
-    after = filled(before, Recorded(RESULTS))
+    after = filled(before, RecordedResults(RESULTS))
     if not arguments.check:
         PAGE.write_text(after, encoding="utf-8")
     print(f"{PAGE.name}: tables " + ("are as recorded" if before == after else "differed from what is recorded"))

@@ -7,11 +7,12 @@ import pytest
 from benchmarks.reproduction import docs_tables
 from kedge.reproduce.pages import write_overview, write_pages
 from kedge.reproduce.plan import experiments
+from kedge.reproduce.results_file import RecordedResults
 from kedge.reproduce.stages import WHOLE
 from kedge.reproduce.tables import UNEXPLAINED
 
 PAGES = docs_tables.RESULTS.parent
-RECORDS = docs_tables.Recorded(docs_tables.RESULTS)
+RECORDS = RecordedResults(docs_tables.RESULTS)
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kedge.reproduce.results_file import ResultsFile, read_results
+from kedge.reproduce.results_file import RecordedResults, ResultsFile
 from kedge.reproduce.units import Unit
 
 UNITS = [Unit("cluster", "generated-subspaces", "KMeans", "{}", seed, 60) for seed in range(3)]
@@ -21,7 +21,7 @@ def test_what_is_appended_is_there_when_opened_again(tmp_path):
     assert second.get(UNITS[0])["acc"] == 50.0
     second.append(UNITS[1], {"failed": "out of time"})
     second.close()
-    assert len(read_results(path)) == 2
+    assert len(RecordedResults(path)) == 2
 
 
 def test_a_line_cut_off_by_a_crash_is_set_aside_and_its_unit_is_open_again(tmp_path):

@@ -11,8 +11,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.baselines.clusterer import MultiViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import MultiViewBaseline
 from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.clustering_points import cluster_points
 from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
 from kedge.model.row_graphs.component_eigenvectors import find_components, leading_eigenvectors

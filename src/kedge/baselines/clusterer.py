@@ -223,14 +223,6 @@ def learn_single_scaling(kind: str, X: View) -> ViewScaling:
     return ViewScaling("l2") if scaling.kind == "l2" else scaling
 
 
-def number_by_first_rows(labels: NDArray[Any]) -> NDArray[np.int64]:
-    """Return clusters numbered from zero in the order of their first rows, which no rounding can change."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.empty(len(first), dtype=np.int64)
-    order[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(order[inverse])
-
-
 def dense_gram(X: View) -> NDArray[np.float64]:
     """Return ``X X'`` as an ndarray."""
     product = X @ X.T

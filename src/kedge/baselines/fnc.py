@@ -11,9 +11,10 @@ from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, one_of
 from kedge.model.anchor_selection.row_access import canonical_rows, sample_rows, take_rows
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.row_graphs.balanced_kmeans import balanced_groups, group_means
 from kedge.model.row_graphs.mutual_neighbors import search_memory, weigh_many
 from kedge.model.row_problem import View

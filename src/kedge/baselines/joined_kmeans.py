@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from kedge.baselines.clusterer import MultiViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import MultiViewBaseline
 from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES
 from kedge.model.anchor_selection.row_access import side_by_side
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.label_rows import nearest_center
 from kedge.model.row_problem import View
 

@@ -11,10 +11,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 from kedge.model.anchor_selection.distinct_rows import fill_up
 from kedge.model.anchor_selection.row_access import BLOCK_ENTRIES, canonical_rows
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.clustering_points import cluster_points
 from kedge.model.components import graph_components
 from kedge.model.label_rows import unit_rows

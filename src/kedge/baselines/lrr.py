@@ -4,8 +4,9 @@ from typing import Any, ClassVar
 
 from numpy.random import RandomState
 
-from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.row_problem import View
 from kedge.model.self_expression.cosine_graph import cluster_cosines
 from kedge.model.self_expression.low_rank_representation import closed_form, graph_points, robust_coefficients

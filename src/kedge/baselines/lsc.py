@@ -7,10 +7,11 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, one_of
 from kedge.model.anchor_selection.distinct_rows import fill_up
 from kedge.model.anchor_selection.row_access import canonical_rows
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.clustering_points import cluster_points
 from kedge.model.label_rows import unit_rows
 from kedge.model.row_graphs.adaptive_neighbors import rows_as_graph

@@ -9,9 +9,9 @@ from numpy.random import RandomState
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.baselines.clusterer import number_by_first_rows
 from kedge.baselines.row_blocks import map_row_blocks
 from kedge.kernels.selection import default_threads
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 from kedge.model.self_expression.self_expression_graph import symmetric_graph
 from kedge.model.self_expression.sparse_self_expression import rows_per_block

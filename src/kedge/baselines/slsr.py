@@ -6,9 +6,10 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 from kedge.model.row_problem import View
 from kedge.model.self_expression.residual_classes import classify_by_residual

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
 from kedge.model.anchor_selection.row_access import canonical_rows
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.clustering_points import cluster_points
 from kedge.model.components import graph_components
 from kedge.model.label_rows import unit_rows

@@ -9,8 +9,9 @@ from sklearn import cluster
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 
-from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.row_problem import View
 
 

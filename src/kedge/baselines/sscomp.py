@@ -8,10 +8,11 @@ from numpy.random import RandomState
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from kedge.baselines.clusterer import SingleViewBaseline, number_by_first_rows
+from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.baselines.row_blocks import map_row_blocks
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 from kedge.kernels.selection import default_threads
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 from kedge.model.row_problem import View
 from kedge.model.self_expression.matching_pursuit import (

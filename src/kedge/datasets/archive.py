@@ -4,10 +4,7 @@ Dense views are stored under ``X`` or ``view0``, ``view1``, ..., sparse ones as 
 ``X_indptr`` and ``X_shape``; the labels under ``y``. Other members are ignored.
 """
 
-import contextlib
 import lzma
-import os
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -20,6 +17,7 @@ from scipy import sparse
 
 from kedge.datasets.content import Content, check_content, smallest_exact
 from kedge.datasets.entry import Dataset
+from kedge.whole_file import replace_whole
 
 Array = NDArray[Any]
 
@@ -56,16 +54,8 @@ def write_archive(path: Path, content: Content, dataset: Dataset) -> None:
             arrays[key] = smallest_exact(view)
     if dataset.view_names:
         arrays["view_names"] = np.array(dataset.view_names)
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        Path(partial).replace(path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(partial).unlink()
+    with replace_whole(path) as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def _read_view(archive: zipfile.ZipFile, key: str, number: int, dataset: Dataset) -> Any:

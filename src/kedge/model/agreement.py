@@ -8,6 +8,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from kedge.model.anchor_selection.row_access import sample_rows
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.consensus import MOST_VOTERS, agreed_groups
 
 Labels = NDArray[np.int64]
@@ -38,10 +39,9 @@ def agree(votes: Sequence[Labels], n_groups: int, random_state: RandomState) -> 
     n_rows = len(votes[0])
     voters = sample_rows(n_rows, MOST_VOTERS, random_state)
     groups = agreed_groups([vote[voters] for vote in votes], n_groups)
-    labels = np.empty(n_rows, dtype=np.int64)
-    labels[:] = nearest_groups(votes, voters, groups)
+    labels = nearest_groups(votes, voters, groups)
     labels[voters] = groups
-    labels = numbered_by_first_row(labels)
+    labels = number_by_first_rows(labels)
     return Agreement(labels, company_in_own_group(votes, labels))
 
 
@@ -68,11 +68,3 @@ def intersection_sizes(vote: Labels, groups: Labels, n_clusters: int, n_groups: 
     """Return how many rows each cluster shares with each group, shape (n_clusters, n_groups)."""
     counts = np.bincount(vote * n_groups + groups, minlength=n_clusters * n_groups)
     return counts.reshape(n_clusters, n_groups).astype(np.float64)
-
-
-def numbered_by_first_row(labels: Labels) -> Labels:
-    """Return the same groups numbered in the order in which they first occur."""
-    _, first, places = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return rank[places]

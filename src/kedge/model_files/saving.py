@@ -8,12 +8,12 @@ from typing import Any
 
 from scipy import sparse
 
-from kedge.model_files.atomic_file import replace_whole
 from kedge.model_files.container import write_container
 from kedge.model_files.encoding import Encoder
 from kedge.model_files.estimator_names import name_of
 from kedge.model_files.fitted_attributes import find_fault
 from kedge.model_files.limits import FORMAT, VERSION
+from kedge.whole_file import replace_whole
 
 _LIBRARIES = ("kedge", "numpy", "scipy", "scikit-learn")
 

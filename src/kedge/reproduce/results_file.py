@@ -76,10 +76,20 @@ class ResultsFile:
         return records
 
 
-def read_results(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the records of a results file by key, without opening it for writing."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {record["key"]: record for record in map(json.loads, lines)}
+class RecordedResults:
+    """Finished units of a results file, without opening it for writing; empty where there is no file."""
+
+    def __init__(self, path: Path) -> None:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self._records: dict[str, dict[str, Any]] = {record["key"]: record for record in map(json.loads, lines)}
+
+    def __len__(self) -> int:
+        """Return how many units have finished."""
+        return len(self._records)
+
+    def get(self, unit: Unit) -> dict[str, Any] | None:
+        """Return what was recorded of a unit."""
+        return self._records.get(unit.key)
 
 
 def _lock(descriptor: int, path: Path) -> None:
