@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 import kedge
+from kedge.model.agreement import company_in_own_group, nearest_groups
 
 
 def noisy_votes(truth, count, share_wrong, seed=0):
@@ -75,3 +76,15 @@ def test_labels_of_any_kind_and_any_number_of_clusters():
 def test_mistakes_are_named(labels, n_clusters, message):
     with pytest.raises((ValueError, TypeError), match=message):
         kedge.consensus(labels, n_clusters)
+
+
+def test_a_row_goes_to_the_group_it_shares_most_of_not_to_the_largest():
+    # The last row is in the cluster of all five small rows and of ten of the forty large ones.
+    groups = np.repeat([0, 1], [40, 5])
+    vote = np.concatenate([np.repeat([0, 1], [30, 10]), np.ones(5, dtype=int), [1]])
+    assert nearest_groups([vote], np.arange(45), groups)[-1] == 1
+
+
+def test_company_is_the_share_of_a_rows_own_cluster():
+    vote, labels = np.array([0, 0, 0, 0, 1]), np.array([0, 0, 0, 1, 1])
+    np.testing.assert_allclose(company_in_own_group([vote], labels), [0.75, 0.75, 0.75, 0.25, 1.0])
