@@ -19,6 +19,7 @@ from kedge.engines.choose import choose_engine
 from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.anchor_counts import checked_anchor_count, checked_given_anchors, default_set_count
 from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, spread_sizes
+from kedge.estimators.automatic.parameters import is_automatic, open_parameters
 from kedge.estimators.checkpoint_identity import fit_identity
 from kedge.estimators.fitting import FitPlan, FittedGraph, build_state, fit_rows
 from kedge.estimators.parameter_rules import threads_for
@@ -44,9 +45,9 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     n_clusters: int
     n_anchors: int | str
     anchors: Any
-    alpha: float
-    beta: float
-    locality: float
+    alpha: float | str
+    beta: float | str
+    locality: float | str
     scale: Any
     penalty_scale: str
     penalty: str
@@ -93,7 +94,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 
     # What the estimators say about themselves.
 
-    def _weighting(self, prior: NDArray[np.float64]) -> ViewWeighting:
+    def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
         raise NotImplementedError
 
     def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
@@ -160,17 +161,19 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     def _plan(self, views: Views, scalings: list[ViewScaling]) -> FitPlan:
         """Resolve the parameters against the data; parameters themselves stay as they are."""
         published = self.recipe == "published"
+        opened = open_parameters(self, views.observed is not None)
         anchors = self._anchor_plan(views, scalings, published)
         return FitPlan(
             n_clusters=self.n_clusters,
             anchors=anchors,
-            alpha=float(self.alpha),
-            beta=float(self.beta),
+            alpha=opened.choices.alphas[0],
+            beta=opened.betas[0],
             relative_penalties=self.penalty_scale == "relative",
             penalty=self.penalty,
-            locality=float(self.locality),
+            locality=opened.choices.localities[0],
             exact=self.structure == "exact",
             weighting=self._weighting,
+            gamma=opened.gammas[0],
             view_prior=self._given_prior(views),
             max_iter=self.max_iter,
             tol=float(self.tol),
@@ -179,6 +182,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             first_penalty=self._checked_first_penalty(views.n_rows, sum(anchors.sizes) * (2 if self.signed else 1)),
             callback=self.callback,
             scratch_folder=self.scratch_folder,
+            open_to_data=opened if is_automatic(self) else None,
         )
 
     def _anchor_plan(self, views: Views, scalings: list[ViewScaling], published: bool) -> AnchorPlan:
@@ -228,12 +232,15 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         self.singular_values_ = fitted.singular_values
         self.cluster_centers_ = fitted.centers
         self.ridge_factors_ = fitted.ridge_factors
+        self.confidence_ = fitted.confidence
+        self.auto_report_ = fitted.auto_report
+        self.n_clusters_ = self.n_clusters
         # From here on what prediction needs.
         self.embedding_anchors_ = self._per_view(fitted.soft_anchors)
         self.anchor_set_sizes_ = np.array(fitted.set_sizes)
         self.problem_weights_ = np.array(fitted.problem_weights)
         self.row_map_ = fitted.row_map
-        self.ridge_ = fitted.ridge
+        self.ridge_, self.locality_ = fitted.ridge, fitted.locality
         self.penalty_weight_, self.penalty_targets_ = 0.0, None
         if fitted.penalty is not None:
             self.penalty_weight_ = fitted.penalty.weight
@@ -285,7 +292,9 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         sizes = list(self.anchor_set_sizes_)
         layout = column_layout(sizes, self.signed)
         sets = AnchorSets(self._from_per_view(self.embedding_anchors_), sizes)
-        state = build_state(sets, self.problem_weights_.tolist(), self.ridge_, self.locality, self.signed)
+        # Models saved before there was a choice have the parameter alone.
+        locality = vars(self).get("locality_", self.locality)
+        state = build_state(sets, self.problem_weights_.tolist(), self.ridge_, locality, self.signed)
         penalty = None
         if self.penalty_targets_ is not None:
             unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])

@@ -109,10 +109,10 @@ def _choose_set_alone(
 ) -> list[NDArray[Any]]:
     # The limit of OpenMP holds for the thread that sets it, and this is another one.
     with one_thread_per_library():
-        return _choose_set(source, plan, prior, size, random_state)
+        return choose_set(source, plan, prior, size, random_state)
 
 
-def _choose_set(
+def choose_set(
     source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, random_state: RandomState
 ) -> list[NDArray[Any]]:
     n_sampled = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)

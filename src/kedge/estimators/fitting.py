@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from kedge.engines.choose import choose_engine
 from kedge.engines.contract import Engine
 from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, choose_anchor_sets
+from kedge.estimators.automatic.resolve import resolve_open_parameters
+from kedge.estimators.automatic.stage import DecidedGroups, OpenParameters
+from kedge.estimators.confidence import confidence_of_rows
 from kedge.estimators.exact_fit import exact_structure
 from kedge.estimators.iterations import IterationReport, LoopResult, LoopRules, iterate
 from kedge.estimators.labelling import (
@@ -28,7 +31,7 @@ from kedge.estimators.labelling import (
     maps_of_sets,
     support_of_anchors,
 )
-from kedge.estimators.progress import Progress
+from kedge.estimators.progress import Progress, Silence
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.driver_step import Structure
 from kedge.model.label_rows import GivenLabels, RowLabels, count_directions, label_anchors, sum_clusters
@@ -54,7 +57,8 @@ class FitPlan:
     penalty: str
     locality: float
     exact: bool
-    weighting: Callable[[Array], ViewWeighting]
+    weighting: Callable[[Array, float], ViewWeighting]
+    gamma: float
     view_prior: Array | None
     max_iter: int
     tol: float
@@ -64,6 +68,8 @@ class FitPlan:
     callback: Callable[[IterationReport], bool | None] | None = None
     scratch_folder: str | Path | None = None
     checkpoint: Checkpoint | None = None
+    open_to_data: OpenParameters | None = None
+    decided: DecidedGroups | None = None
 
     @property
     def as_published(self) -> bool:
@@ -94,6 +100,9 @@ class FittedGraph:
     objective: list[float]
     n_components: int
     ridge_factors: Array | None
+    confidence: Any
+    locality: float
+    auto_report: dict[str, Any] | None = None
 
 
 def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progress: Progress) -> FittedGraph:
@@ -108,7 +117,8 @@ def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progre
 
     try:
         with one_thread_per_library():
-            return _fit_rows(source, plan, random_state, progress, count)
+            plan, report = _with_open_parameters_settled(source, plan, random_state, progress)
+            return replace(_fit_rows(source, plan, random_state, progress, count), auto_report=report)
     except KeyboardInterrupt:
         advice = (
             "to stop early and keep the result so far, pass a callback that returns True, or set max_iter"
@@ -121,6 +131,25 @@ def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progre
         ) from None
 
 
+def _with_open_parameters_settled(
+    source: RowSource, plan: FitPlan, random_state: RandomState, progress: Progress
+) -> tuple[FitPlan, dict[str, Any] | None]:
+    if plan.open_to_data is None:
+        return plan, None
+    progress.begin("trials")
+    own = RandomState(random_state.randint(np.iinfo(np.int32).max))
+    prior = _view_prior(source, plan, own)
+    weights = plan.weighting(prior, plan.gamma).first(_row_counts(source, len(source.view_names)), source.n_rows)
+
+    def fit_labels(rows: RowSource, settled: FitPlan, drawn: RandomState) -> NDArray[np.int64]:
+        with warnings.catch_warnings():
+            # A value that does not suit the data is not chosen; that is all there is to say about it.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return np.asarray(_fit_rows(rows, settled, drawn, Silence(), lambda report: None).labels)
+
+    return resolve_open_parameters(source, plan, prior, weights, fit_labels, own)
+
+
 def _fit_rows(
     source: RowSource,
     plan: FitPlan,
@@ -130,7 +159,7 @@ def _fit_rows(
 ) -> FittedGraph:
     progress.begin("anchors")
     prior, sets = _decide_before_passes(source, plan, random_state)
-    weighting = plan.weighting(prior)
+    weighting = plan.weighting(prior, plan.gamma)
     weights = weighting.first(_row_counts(source, len(sets.views)), source.n_rows).tolist()
     unit = 1.0
     if plan.relative_penalties:
@@ -226,6 +255,7 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
     if embedding is None:
         embedding = engine.embedding(np.ascontiguousarray(row_map[:, : plan.n_clusters]))
     labels: RowLabels
+    confidence = None
     if plan.as_published:
         own, centers = label_as_published(np.asarray(embedding), plan.n_clusters, random_state)
         labels = GivenLabels(own)
@@ -233,8 +263,8 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
     else:
         maps = maps_of_sets(result.digest, result.state, layout, count_directions(plan.n_clusters))
         graph = EmbeddedGraph(row_map, spectrum.singular_values, len(sets.sizes), maps)
-        embedded, sums = label_embedding(engine, graph, plan.n_clusters, random_state)
-        labels, centers = embedded, embedded.centers
+        labels, centers, sums = label_embedding(engine, graph, plan.n_clusters, random_state, plan.decided)
+        confidence = confidence_of_rows(engine, graph, labels, len(centers), random_state, plan.decided)
     support = support_of_anchors(sums.support, layout)
     weights = result.state.problems[0].weights
     found: dict[str, Any] = {
@@ -264,6 +294,8 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
         view_prior=setting.prior,
         penalty=result.penalty,
         objective=result.objective,
+        confidence=confidence,
+        locality=plan.locality,
         **found,
     )
 

@@ -12,15 +12,19 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.engines.contract import Engine
+from kedge.estimators.automatic.stage import DecidedGroups
 from kedge.model.anchor_selection.kmeans import published_kmeans
 from kedge.model.components import anchor_components
 from kedge.model.driver_step import Digest, fold_columns
 from kedge.model.label_rows import (
     ClusterSums,
     EmbeddedLabels,
+    GivenLabels,
+    RowLabels,
     cluster_coordinates,
     consensus_centers,
     embedding_centers,
+    group_means,
     sampled_rows,
     sum_clusters,
 )
@@ -90,9 +94,18 @@ def label_as_published(
 
 
 def label_embedding(
-    engine: Engine, graph: EmbeddedGraph, n_clusters: int, random_state: RandomState
-) -> tuple[EmbeddedLabels, ClusterSums]:
-    """Cluster the embedded rows; labels are numbered as they first occur, and centres are in their order."""
+    engine: Engine,
+    graph: EmbeddedGraph,
+    n_clusters: int,
+    random_state: RandomState,
+    decided: DecidedGroups | None = None,
+) -> tuple[RowLabels, Array, ClusterSums]:
+    """Cluster the embedded rows; labels are numbered as they first occur, and centres are in their order.
+
+    Where the clusters of a sample are decided, theirs are the centres; of a sample of all rows, also the labels.
+    """
+    if decided is not None:
+        return _follow(engine, graph, decided)
     several = graph.n_sets > 1
     coefficients = engine.take(sampled_rows(engine.n_rows, n_clusters, random_state, for_consensus=several))
     joint = cluster_coordinates(np.asarray(coefficients @ graph.row_map), graph.singular_values)
@@ -101,18 +114,32 @@ def label_embedding(
         centers = consensus_centers(joint, per_set, n_clusters, random_state)
     else:
         centers = embedding_centers(joint, n_clusters, random_state)
-    labels = EmbeddedLabels(graph.row_map, graph.singular_values, centers)
-    sums = engine.sum_blocks(partial(sum_clusters, labels, len(centers)))
-    kept = sums.order()
-    if len(kept) < n_clusters:
+    labels, sums = _nearest_kept(engine, EmbeddedLabels(graph.row_map, graph.singular_values, centers))
+    if len(labels.centers) < n_clusters:
         warnings.warn(
-            f"only {len(kept)} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
+            f"only {len(labels.centers)} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
             "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
             ConvergenceWarning,
             stacklevel=8,
         )
-    # A centre that is nearest to no row can go without any label changing but in its number.
-    return replace(labels, centers=centers[kept]), ClusterSums(sums.support[:, kept], sums.first_rows[kept])
+    return labels, labels.centers, sums
+
+
+def _follow(engine: Engine, graph: EmbeddedGraph, decided: DecidedGroups) -> tuple[RowLabels, Array, ClusterSums]:
+    embedded = np.asarray(engine.take(decided.rows) @ graph.row_map)
+    centers = group_means(cluster_coordinates(embedded, graph.singular_values), decided.groups)
+    if len(decided.rows) == engine.n_rows:
+        given = GivenLabels(decided.groups)
+        return given, centers, engine.sum_blocks(partial(sum_clusters, given, len(centers)))
+    labels, sums = _nearest_kept(engine, EmbeddedLabels(graph.row_map, graph.singular_values, centers))
+    return labels, labels.centers, sums
+
+
+def _nearest_kept(engine: Engine, labels: EmbeddedLabels) -> tuple[EmbeddedLabels, ClusterSums]:
+    """Sum over the clusters; a centre that is nearest to no row can go without any label changing but in its number."""
+    sums = engine.sum_blocks(partial(sum_clusters, labels, len(labels.centers)))
+    kept = sums.order()
+    return replace(labels, centers=labels.centers[kept]), ClusterSums(sums.support[:, kept], sums.first_rows[kept])
 
 
 def support_of_anchors(support: Array, layout: ColumnLayout) -> Array:

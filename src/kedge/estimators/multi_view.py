@@ -34,7 +34,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         also names them. None means that such an X is one view.
     n_anchors : int or "auto", default="auto"
         Number of anchors; "auto" takes five per cluster, and never more than there are rows.
-    anchors : {"kmeans", "random", "ffs", "hierarchical"} or list of arrays, default="kmeans"
+    anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
         n_features of the view) per view, in the units of X.
     anchor_alignment : {"joint", "aligned", "per_view"}, default="joint"
@@ -311,10 +311,10 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         """
         return self._transform_views(self._read(X, observed, reset=False))
 
-    def _weighting(self, prior: NDArray[np.float64]) -> ViewWeighting:
+    def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
         if self.recipe == "published":
-            return PublishedWeighting(float(self.gamma))
-        return FixedWeighting() if len(prior) == 1 else NormalisedWeighting(float(self.gamma), prior)
+            return PublishedWeighting(gamma)
+        return FixedWeighting() if len(prior) == 1 else NormalisedWeighting(gamma, prior)
 
     def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
         if self.recipe == "published":

@@ -29,9 +29,9 @@ SGL_RULES: dict[str, list[Any]] = {
     "n_clusters": [COUNT],
     "n_anchors": [COUNT, StrOptions({"auto"})],
     "anchors": [StrOptions(set(ANCHOR_METHODS)), "array-like"],
-    "alpha": [POSITIVE],
-    "beta": [NOT_NEGATIVE],
-    "locality": [NOT_NEGATIVE],
+    "alpha": [POSITIVE, StrOptions({"auto"})],
+    "beta": [NOT_NEGATIVE, StrOptions({"auto"})],
+    "locality": [NOT_NEGATIVE, StrOptions({"auto"})],
     "scale": [StrOptions(set(SCALES))],
     "penalty_scale": [StrOptions({"relative", "absolute"})],
     "penalty": [StrOptions({"centroid", "degree"})],
@@ -55,7 +55,7 @@ SGL_RULES: dict[str, list[Any]] = {
 MSGL_RULES: dict[str, list[Any]] = SGL_RULES | {
     "views": ["array-like", dict, None],
     "anchor_alignment": [StrOptions(set(ALIGNMENTS))],
-    "gamma": [Interval(Real, None, 0, closed="neither")],
+    "gamma": [Interval(Real, None, 0, closed="neither"), StrOptions({"auto"})],
     "view_prior": [StrOptions({"agreement", "equal"}), "array-like", dict],
     "scale": [StrOptions(set(SCALES)), list, tuple, dict],
 }

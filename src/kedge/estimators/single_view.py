@@ -28,8 +28,9 @@ class SGL(AnchorGraphClusterer):
         Number of clusters.
     n_anchors : int or "auto", default="auto"
         Number of anchors; "auto" takes five per cluster, and never more than there are rows.
-    anchors : {"kmeans", "random", "ffs", "hierarchical"} or array of shape (n_anchors, n_features), default="kmeans"
-        How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, in the units of X.
+    anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or array, default="kmeans"
+        How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, of shape (n_anchors,
+        n_features) and in the units of X.
     alpha : float, default=0.01
         Ridge on the weights. Larger values spread a row over more anchors.
     beta : float, default=0.0
@@ -283,7 +284,7 @@ class SGL(AnchorGraphClusterer):
             check_is_fitted(self)
         return Views([check_matrix(self, X, reset=reset)], ("X",))
 
-    def _weighting(self, prior: NDArray[np.float64]) -> ViewWeighting:
+    def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
         return FixedWeighting()
 
     def _published_norm(self) -> str:

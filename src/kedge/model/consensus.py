@@ -42,17 +42,25 @@ def consensus_of_starts(
     return agreed_groups(votes, n_clusters)
 
 
-def agreed_groups(votes: Sequence[NDArray[np.int64]], n_groups: int) -> NDArray[np.int64]:
-    """Join rows by average linkage, two rows being the closer the more clusterings put them together."""
+def agreed_groups(
+    votes: Sequence[NDArray[np.int64]], n_groups: int, weights: NDArray[np.float64] | None = None
+) -> NDArray[np.int64]:
+    """Join rows by average linkage, two rows being the closer the more clusterings put them together.
+
+    Clusterings count alike, or as their weights say.
+    """
     n_rows = len(votes[0])
     if n_rows <= n_groups:
         return np.arange(n_rows)
     starts = np.cumsum([0, *(int(vote.max()) + 1 for vote in votes)])
     columns = np.stack([vote + start for vote, start in zip(votes, starts[:-1], strict=True)], axis=1).ravel()
     pointers = np.arange(0, len(columns) + 1, len(votes))
-    ballots = sparse.csr_array((np.ones(len(columns), np.float32), columns, pointers), shape=(n_rows, starts[-1]))
+    heavy = np.ones(len(votes)) if weights is None else weights * (len(votes) / weights.sum())
+    roots = np.tile(np.sqrt(heavy).astype(np.float32), n_rows)
+    ballots = sparse.csr_array((roots, columns, pointers), shape=(n_rows, starts[-1]))
     together = (ballots @ ballots.T).toarray()
-    apart = 1.0 - together / np.float32(len(votes))
+    # Weights add up to one only but for rounding, and distances below zero are none.
+    apart = np.maximum(1.0 - together / np.float32(len(votes)), np.float32(0))
     tree = linkage(squareform(apart, checks=False), method="average")
     return np.asarray(fcluster(tree, n_groups, criterion="maxclust") - 1, dtype=np.int64)
 

@@ -132,10 +132,14 @@ def consensus_centers(
     joint: NDArray[Any], per_set: Sequence[NDArray[Any]], n_clusters: int, random_state: RandomState
 ) -> NDArray[np.float64]:
     """Return the means of the groups on which many clusterings agree, at most ``n_clusters`` distinct ones."""
-    groups = consensus_of_starts(joint, per_set, n_clusters, random_state)
-    sums = np.zeros((int(groups.max()) + 1, joint.shape[1]))
-    np.add.at(sums, groups, joint)
-    return np.unique(sums / np.bincount(groups)[:, None], axis=0)
+    return np.unique(group_means(joint, consensus_of_starts(joint, per_set, n_clusters, random_state)), axis=0)
+
+
+def group_means(points: NDArray[Any], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of the points of every group."""
+    sums = np.zeros((int(groups.max()) + 1, points.shape[1]))
+    np.add.at(sums, groups, points)
+    return np.asarray(sums / np.bincount(groups)[:, None])
 
 
 def nearest_center(points: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int64]:

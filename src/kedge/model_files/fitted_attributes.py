@@ -50,6 +50,7 @@ _HOLDS: dict[str, Callable[[Any], bool]] = {
     "int": _is_int,
     "float": _is_float,
     "None": lambda value: value is None,
+    "dict": lambda value: isinstance(value, dict),
     "vector of int": lambda value: _is_array(value, 1, "iu"),
     "vector of float": lambda value: _is_array(value, 1, "f"),
     "vector of str": lambda value: _is_array(value, 1, "OU"),
@@ -182,8 +183,15 @@ _OF_CLASS: dict[str, Mapping[str, str]] = {
     },
     "JoinedKMeans": _VIEWS | {"cluster_centers_": "matrix", "inertia_": "float", "n_iter_": "int"},
 }
-# What X decides: whether it had names, and whether it was one matrix.
-_OPTIONAL = {"feature_names_in_": "vector of str", "view_columns_": "list"}
+# What X decides: whether it had names, and whether it was one matrix. And what models of older versions lack.
+_OPTIONAL = {
+    "feature_names_in_": "vector of str",
+    "view_columns_": "list",
+    "confidence_": "vector of float or None",
+    "auto_report_": "dict or None",
+    "n_clusters_": "int",
+    "locality_": "float",
+}
 
 
 def required_attributes(class_name: str) -> dict[str, str]:

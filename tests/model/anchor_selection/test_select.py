@@ -181,7 +181,7 @@ def test_a_numpy_int_is_an_int():
 
 
 def test_an_unknown_method_names_the_known_ones():
-    with pytest.raises(ValueError, match="method='median' should be one of 'kmeans', 'random', 'ffs', 'hierarchical'"):
+    with pytest.raises(ValueError, match="method='median' should be one of 'kmeans', 'random', 'plusplus', 'ffs'"):
         select_anchors(np.eye(5), 2, "median")
 
 

@@ -60,6 +60,17 @@ def kmeans_anchors(X: Any, n_anchors: int, random_state: RandomState, *, signed:
     return np.asarray(np.ldexp(centers, exponent) if exponent else centers)
 
 
+def plusplus_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
+    """Return rows drawn as k-means++ draws its starts, each likelier the farther it is from those before.
+
+    Costs the seeding of :func:`kmeans_anchors`; at most n_samples anchors, equal rows may be among them.
+    """
+    size = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * n_anchors)
+    sample, exponent = _at_moderate_scale(take_rows(X, sample_rows(X.shape[0], size, random_state)))
+    seeds = _seed_rows(sample, n_anchors, random_state)
+    return np.asarray(np.ldexp(seeds, exponent) if exponent else seeds)
+
+
 def published_kmeans(
     X: Any, n_clusters: int, random_state: RandomState, n_replicates: int
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""The choice of anchors by name: k-means, random rows, farthest first, or a randomised tree."""
+"""The choice of anchors by name: k-means, random or spread-out rows, farthest first, or a randomised tree."""
 
 import warnings
 from typing import Any
@@ -12,10 +12,10 @@ from sklearn.utils import check_array, check_random_state
 from kedge.model.anchor_selection.distinct_rows import fill_up
 from kedge.model.anchor_selection.farthest_first import farthest_first_anchors
 from kedge.model.anchor_selection.hierarchical import hierarchical_anchors
-from kedge.model.anchor_selection.kmeans import kmeans_anchors
+from kedge.model.anchor_selection.kmeans import kmeans_anchors, plusplus_anchors
 from kedge.model.anchor_selection.row_access import canonical_rows, dense_rows, sample_rows
 
-ANCHOR_METHODS = ("kmeans", "random", "ffs", "hierarchical")
+ANCHOR_METHODS = ("kmeans", "random", "plusplus", "ffs", "hierarchical")
 
 
 def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state: Any = None) -> NDArray[Any]:
@@ -27,9 +27,10 @@ def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state:
         The rows. Not changed, and never made dense as a whole.
     n_anchors : int
         Number of anchors, from 1 to n_samples.
-    method : {"kmeans", "random", "ffs", "hierarchical"}, default="kmeans"
+    method : {"kmeans", "random", "plusplus", "ffs", "hierarchical"}, default="kmeans"
         - "kmeans": centres of k-means on a sample of max(5000, 50 n_anchors) rows.
         - "random": distinct random rows.
+        - "plusplus": rows drawn as k-means++ draws its starts, so spread out, from the sample that "kmeans" seeds.
         - "ffs": farthest-first search by self-representation. Always adds the row worst rebuilt, in the sense of the
           lasso, from those chosen, among a sample of max(5000, 5 n_anchors) rows. Covers small clusters; blind to the
           lengths of rows.
@@ -54,6 +55,7 @@ def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state:
     With m anchors and d features (stored entries per row, if X is sparse), beyond one look at X:
 
     - "random": O(m d);
+    - "plusplus": O(max(1000, 5 m) m d);
     - "kmeans": at most 20 rounds of O(max(5000, 50 m) m d);
     - "ffs": O(max(5000, 5 m) m (d + m)), and tens of lasso problems of at most m unknowns per anchor;
     - "hierarchical": O(max(5000, 10 m) d) per level of the tree, times the rounds of each split.
@@ -105,6 +107,8 @@ def choose_anchors(
         found = kmeans_anchors(X, n_anchors, random_state, signed=signed)
     elif method == "random":
         found = random_anchors(X, n_anchors, random_state)
+    elif method == "plusplus":
+        found = plusplus_anchors(X, n_anchors, random_state)
     elif method == "ffs":
         found = farthest_first_anchors(X, n_anchors, random_state)
     elif method == "hierarchical":

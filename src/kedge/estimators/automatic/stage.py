@@ -1,0 +1,129 @@
+"""The stage of a fit in which the data decide: a sample of rows, trials on it, and what they say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from kedge.estimators.anchor_sets import AnchorPlan
+from kedge.estimators.automatic.decision import Decision, Verdict, decide
+from kedge.estimators.automatic.settings import Choices, Setting
+from kedge.estimators.automatic.trials import Sample, farthest_orders, neighbors_of_sample
+from kedge.model.anchor_selection.row_access import sample_rows
+from kedge.model.consensus import MOST_VOTERS
+from kedge.model.neighborhood import count_neighbors
+from kedge.model.view_scaling import ViewScaling
+from kedge.sources.arrays import ArraySource
+from kedge.sources.contract import RowSource
+
+# Searches of farthest rows that the settings with such anchors share.
+FARTHEST_DRAWS = 4
+
+
+@dataclass(frozen=True)
+class DecidedGroups:
+    """Clusters of a sample of rows, which the labels of all rows follow.
+
+    Attributes
+    ----------
+    rows : array of shape (n_decided,)
+        Which rows, ascending.
+    groups : array of shape (n_decided,)
+        Their clusters.
+    confidence : array of shape (n_decided,)
+        See :func:`kedge.model.agreement.company_in_own_group`.
+    """
+
+    rows: NDArray[np.intp]
+    groups: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OpenParameters:
+    """What may be chosen where parameters are left to the data; one entry where the user has decided."""
+
+    choices: Choices
+    betas: tuple[float, ...]
+    gammas: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class AutomaticResult:
+    """The setting of the graph that is kept, the groups, and a report in plain words and numbers."""
+
+    setting: Setting
+    decided: DecidedGroups
+    report: dict[str, Any]
+
+
+def take_sample(source: RowSource, random_state: RandomState) -> tuple[NDArray[np.intp], ArraySource]:
+    """Return at most 2,000 rows, and a source of them alone."""
+    rows = sample_rows(source.n_rows, MOST_VOTERS, random_state)
+    views = list(source.read(rows))
+    return rows, ArraySource(views, [ViewScaling("none")] * len(views), source.observed(rows), source.view_names)
+
+
+def run_trials(
+    source: RowSource,
+    plan: AnchorPlan,
+    choices: Choices,
+    n_clusters: int,
+    prior: NDArray[np.float64],
+    weights: Sequence[float],
+    random_state: RandomState,
+) -> AutomaticResult:
+    """Try the settings that are open on a sample of rows.
+
+    The graph that is kept has the anchors that the user asked for, and of those settings the best.
+    """
+    rows, sampled = take_sample(source, random_state)
+    choices = choices.without_slow(n_clusters)
+    farthest: list[list[NDArray[Any]]] = []
+    if "ffs" in choices.methods:
+        size = max(one.largest(sampled.n_rows, n_clusters) for one in choices.settings())
+        farthest = farthest_orders(sampled, plan, prior, size, FARTHEST_DRAWS, random_state)
+    neighbors = neighbors_of_sample(sampled, weights, n_clusters)
+    sample = Sample(sampled, tuple(float(weight) for weight in weights), prior, neighbors, farthest)
+    decision = decide(sample, plan, choices, n_clusters, random_state)
+    chosen = next(one for one in decision.verdicts if one.setting.method == plan.method or plan.given is not None)
+    decided = DecidedGroups(rows, decision.groups, decision.confidence)
+    return AutomaticResult(chosen.setting, decided, _report(decision, chosen, sampled.n_rows, n_clusters))
+
+
+def _report(decision: Decision, chosen: Verdict, n_rows: int, n_clusters: int) -> dict[str, Any]:
+    n_neighbors = count_neighbors(n_rows, n_clusters)
+    tried = [_in_numbers(verdict) for verdict in decision.verdicts]
+    best = max(tried, key=lambda one: -np.inf if one["modularity"] is None else one["modularity"])
+    why = (
+        f"{len(tried)} settings were tried on {n_rows} rows and judged by modularity: the share of edges to the "
+        f"{n_neighbors} nearest rows that stay inside clusters, less what chance would give. The best reached "
+        f"{best['modularity'] or 0.0:.3f}. Sets of anchors vote in proportion to the shares below, labels are what "
+        f"their clusterings agree on, and the graph that is kept is that of the best setting with its kind of anchors."
+    )
+    return {
+        "criterion": "modularity",
+        "n_rows": n_rows,
+        "n_neighbors": n_neighbors,
+        "tried": tried,
+        "chosen": _in_numbers(chosen),
+        "agreement": float(decision.confidence.mean()),
+        "why": why,
+    }
+
+
+def _in_numbers(verdict: Verdict) -> dict[str, Any]:
+    setting = verdict.setting
+    heard = bool(np.isfinite(verdict.modularity))
+    return {
+        "anchors": setting.method,
+        "anchors_per_cluster": list(setting.sizes),
+        "alpha": setting.alpha,
+        "locality": setting.locality,
+        "modularity": verdict.modularity if heard else None,
+        "spread": verdict.spread if heard else None,
+        "share": verdict.share,
+    }

@@ -1,0 +1,154 @@
+"""Settings tried on a sample of rows: graphs of single anchor sets, clustered and judged."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.engines.library_threads import one_thread_per_library
+from kedge.estimators.anchor_sets import AnchorPlan, choose_set
+from kedge.estimators.automatic.settings import Setting
+from kedge.model.anchor_selection.row_access import side_by_side
+from kedge.model.block_step import solve_patterns
+from kedge.model.clustering_points import cluster_points
+from kedge.model.components import anchor_components
+from kedge.model.label_rows import cluster_coordinates, count_directions
+from kedge.model.neighborhood import count_neighbors, modularity, neighbor_graph
+from kedge.model.pass_state import column_layout
+from kedge.model.driver_step import fold_columns
+from kedge.model.row_problem import build_row_problem, mean_squared_norm
+from kedge.model.spectral_map import spectral_map
+from kedge.sources.contract import RowSource
+
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows that settings are tried on.
+
+    Attributes
+    ----------
+    source : RowSource
+        The rows, scaled.
+    weights : tuple of float
+        Of the views.
+    prior : array of shape (n_views,)
+        How much each view counts in the choice of anchors.
+    neighbors : CSR array of shape (n_rows, n_rows)
+        The graph of near rows that judges.
+    farthest : list of lists of arrays
+        Anchors by farthest-first search, per draw and view. Each adds to those before, so their first ones are the
+        anchors of a smaller set, and the slowest method runs once per draw.
+    """
+
+    source: RowSource
+    weights: tuple[float, ...]
+    prior: NDArray[np.float64]
+    neighbors: sparse.csr_array
+    farthest: list[list[NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """A clustering of the sample, the setting behind it, and what near rows say of it."""
+
+    setting: Setting
+    labels: Labels
+    modularity: float
+
+
+def neighbors_of_sample(source: RowSource, weights: Sequence[float], n_clusters: int) -> sparse.csr_array:
+    """Return the graph of near rows over all views side by side, each as heavy as its weight."""
+    views = source.read(slice(0, source.n_rows))
+    scaled = [view * view.dtype.type(np.sqrt(weight)) for view, weight in zip(views, weights, strict=True)]
+    return neighbor_graph(side_by_side(scaled), count_neighbors(source.n_rows, n_clusters))
+
+
+def cast_ballots(
+    sample: Sample,
+    plan: AnchorPlan,
+    groups: Sequence[Sequence[Setting]],
+    n_clusters: int,
+    counts: Sequence[int],
+    random_state: RandomState,
+) -> list[Ballot]:
+    """Cluster the sample by every setting, once into each number of clusters; settings of one group share anchors.
+
+    Groups run side by side, each on random numbers of its own, so that the result does not depend on how many do.
+    """
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=len(groups))
+    cast = partial(_ballots_of_group, sample, plan, n_clusters, counts)
+    with ThreadPoolExecutor(max(1, min(plan.n_threads, len(groups)))) as pool:
+        return [ballot for ballots in pool.map(cast, groups, seeds) for ballot in ballots]
+
+
+def _ballots_of_group(
+    sample: Sample, plan: AnchorPlan, n_clusters: int, counts: Sequence[int], group: Sequence[Setting], seed: int
+) -> list[Ballot]:
+    # The limit of OpenMP holds for the thread that sets it, and this is another one.
+    with one_thread_per_library():
+        random_state = RandomState(seed)
+        n_rows = sample.source.n_rows
+        size = group[0].count_anchors(random_state.uniform(), n_rows, n_clusters)
+        anchors = _draw_anchors(sample, plan, group[0].method, size, random_state)
+        ballots = []
+        for setting in group:
+            points = _embed(sample, anchors, setting, plan.signed, n_clusters)
+            for count in () if points is None else counts:
+                labels, _ = cluster_points(points, count, random_state, n_starts=1)
+                ballots.append(Ballot(setting, labels, modularity(sample.neighbors, labels)))
+        return ballots
+
+
+def _draw_anchors(
+    sample: Sample, plan: AnchorPlan, method: str, size: int, random_state: RandomState
+) -> list[NDArray[Any]]:
+    if plan.given is not None:
+        return plan.given
+    if method == "ffs" and sample.farthest:
+        order = sample.farthest[random_state.randint(len(sample.farthest))]
+        return [view[:size] for view in order]
+    return choose_set(sample.source, replace(plan, method=method), sample.prior, size, random_state)
+
+
+def farthest_orders(
+    source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, n_draws: int, random_state: RandomState
+) -> list[list[NDArray[Any]]]:
+    """Search farthest first several times, side by side."""
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=n_draws)
+
+    def search(seed: int) -> list[NDArray[Any]]:
+        with one_thread_per_library():
+            return choose_set(source, replace(plan, method="ffs"), prior, size, RandomState(seed))
+
+    with ThreadPoolExecutor(max(1, min(plan.n_threads, n_draws))) as pool:
+        return list(pool.map(search, seeds))
+
+
+def _embed(
+    sample: Sample, anchors: list[NDArray[Any]], setting: Setting, signed: bool, n_clusters: int
+) -> NDArray[Any] | None:
+    """Return the points that are clustered; None if the graph has more pieces than there are directions."""
+    ridge = setting.alpha * mean_squared_norm(anchors, sample.weights)
+    problem = build_row_problem(
+        anchors, weights=sample.weights, ridge=ridge, locality=setting.locality, signed=signed
+    )
+    rows = slice(0, sample.source.n_rows)
+    observed = sample.source.observed(rows)
+    linear = problem.weighted(problem.view_terms(sample.source.read(rows), observed))
+    coefficients, sums = solve_patterns(problem, linear, observed)
+    layout = column_layout([len(anchors[0])], signed)
+    gram, column_sums = fold_columns(sums.gram, sums.column_sums, layout)
+    n_directions = count_directions(n_clusters)
+    if anchor_components(gram, column_sums)[0] > n_directions:
+        return None
+    spectrum = spectral_map(gram, column_sums, n_directions)
+    embedded = np.asarray(coefficients @ spectrum.row_map[layout.anchor_of])
+    return cluster_coordinates(embedded, spectrum.singular_values)

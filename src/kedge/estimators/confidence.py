@@ -1,0 +1,100 @@
+"""How stable the label of every row is: repeated clusterings, and whether they leave a row in its company."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from kedge.engines.contract import Engine
+from kedge.estimators.automatic.stage import DecidedGroups
+from kedge.estimators.labelling import EmbeddedGraph
+from kedge.model.agreement import intersection_sizes
+from kedge.model.block_step import RowBlock
+from kedge.model.clustering_points import cluster_points
+from kedge.model.label_rows import RowLabels, cluster_coordinates, nearest_center, sampled_rows
+
+# Clusterings that a label is compared with: half of the joint embedding and half of those of single sets.
+HEARD_VOTES = 10
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HeardVotes:
+    """Clusterings of any rows, by the nearest of their centres in the embedding of the joint graph or of one set."""
+
+    graph: EmbeddedGraph
+    places: list[int | None]
+    centers: list[Array]
+
+    def of(self, block: RowBlock) -> list[NDArray[np.int64]]:
+        """Return the cluster of every row in every clustering."""
+        points = {place: _points(self.graph, place, block.coefficients) for place in dict.fromkeys(self.places)}
+        votes = zip(self.places, self.centers, strict=True)
+        return [nearest_center(points[place], centers) for place, centers in votes]
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """How many rows each cluster of each clustering shares with each label."""
+
+    counts: list[Array]
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of other rows."""
+        return type(self)([a + b for a, b in zip(self.counts, other.counts, strict=True)])
+
+
+def confidence_of_rows(
+    engine: Engine,
+    graph: EmbeddedGraph,
+    labels: RowLabels,
+    n_clusters: int,
+    random_state: RandomState,
+    decided: DecidedGroups | None,
+) -> Any:
+    """Return, for every row, which share of its company in repeated clusterings has its label, from 0 to 1.
+
+    Where all rows were decided on by votes, these are the clusterings; else k-means is run anew on a sample of rows.
+    """
+    if decided is not None and len(decided.rows) == engine.n_rows:
+        return decided.confidence
+    votes = _repeat(engine, graph, n_clusters, random_state)
+    shared = engine.sum_blocks(partial(_count_shared, votes, labels, n_clusters))
+    shares = [counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0) for counts in shared.counts]
+    return engine.per_row(partial(_mean_share, votes, labels, shares), width=None, dtype=np.float64)
+
+
+def _repeat(engine: Engine, graph: EmbeddedGraph, n_clusters: int, random_state: RandomState) -> HeardVotes:
+    several = bool(graph.set_maps)
+    rows = sampled_rows(engine.n_rows, n_clusters, random_state, for_consensus=several)
+    coefficients = engine.take(rows)
+    places: list[int | None] = [None] * HEARD_VOTES
+    if several:
+        half = HEARD_VOTES // 2
+        places[half:] = [number % len(graph.set_maps) for number in range(HEARD_VOTES - half)]
+    points = {place: _points(graph, place, coefficients) for place in dict.fromkeys(places)}
+    centers = [cluster_points(points[place], n_clusters, random_state, n_starts=1)[1] for place in places]
+    return HeardVotes(graph, places, centers)
+
+
+def _points(graph: EmbeddedGraph, place: int | None, coefficients: Any) -> NDArray[Any]:
+    if place is not None:
+        return graph.set_maps[place].coordinates(coefficients)
+    return cluster_coordinates(np.asarray(coefficients @ graph.row_map), graph.singular_values)
+
+
+def _count_shared(votes: HeardVotes, labels: RowLabels, n_clusters: int, block: RowBlock) -> SharedRows:
+    own = labels.of(block)
+    clustered = zip(votes.of(block), votes.centers, strict=True)
+    return SharedRows([intersection_sizes(vote, own, len(centers), n_clusters) for vote, centers in clustered])
+
+
+def _mean_share(votes: HeardVotes, labels: RowLabels, shares: Sequence[Array], block: RowBlock) -> Array:
+    own = labels.of(block)
+    kept = [share[vote, own] for share, vote in zip(shares, votes.of(block), strict=True)]
+    return np.asarray(np.mean(kept, axis=0))
