@@ -115,6 +115,7 @@ def _choose_set_alone(
 def choose_set(
     source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, random_state: RandomState
 ) -> list[NDArray[Any]]:
+    """Find one set of anchors, per view, from a bounded sample of the rows."""
     n_sampled = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
     rows = sample_rows(source.n_rows, n_sampled, random_state)
     views, observed = source.read(rows), source.observed(rows)

@@ -34,7 +34,7 @@ from kedge.estimators.labelling import (
 from kedge.estimators.progress import Progress, Silence
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.driver_step import Structure
-from kedge.model.label_rows import GivenLabels, RowLabels, count_directions, label_anchors, sum_clusters
+from kedge.model.label_rows import ClusterSums, GivenLabels, RowLabels, count_directions, label_anchors, sum_clusters
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
 from kedge.model.structure_penalty import EmbeddingPenalty, GivenPenalty
@@ -254,17 +254,7 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
     embedding = result.embedding
     if embedding is None:
         embedding = engine.embedding(np.ascontiguousarray(row_map[:, : plan.n_clusters]))
-    labels: RowLabels
-    confidence = None
-    if plan.as_published:
-        own, centers = label_as_published(np.asarray(embedding), plan.n_clusters, random_state)
-        labels = GivenLabels(own)
-        sums = engine.sum_blocks(partial(sum_clusters, labels, len(centers)))
-    else:
-        maps = maps_of_sets(result.digest, result.state, layout, count_directions(plan.n_clusters))
-        graph = EmbeddedGraph(row_map, spectrum.singular_values, len(sets.sizes), maps)
-        labels, centers, sums = label_embedding(engine, graph, plan.n_clusters, random_state, plan.decided)
-        confidence = confidence_of_rows(engine, graph, labels, len(centers), random_state, plan.decided)
+    labels, centers, sums, confidence = _cluster_rows(setting, engine, result, embedding, random_state)
     support = support_of_anchors(sums.support, layout)
     weights = result.state.problems[0].weights
     found: dict[str, Any] = {
@@ -298,6 +288,23 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
         locality=plan.locality,
         **found,
     )
+
+
+def _cluster_rows(
+    setting: _Setting, engine: Engine, result: LoopResult, embedding: Any, random_state: RandomState
+) -> tuple[RowLabels, Array, ClusterSums, Any]:
+    """Return labels, the centres of the clusters, sums over them, and how stable the labels are."""
+    plan, layout, spectrum = setting.plan, setting.layout, result.digest.spectrum
+    if plan.as_published:
+        own, centers = label_as_published(np.asarray(embedding), plan.n_clusters, random_state)
+        given = GivenLabels(own)
+        return given, centers, engine.sum_blocks(partial(sum_clusters, given, len(centers))), None
+    maps = maps_of_sets(result.digest, result.state, layout, count_directions(plan.n_clusters))
+    row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
+    graph = EmbeddedGraph(row_map, spectrum.singular_values, len(setting.sets.sizes), maps)
+    labels, centers, sums = label_embedding(engine, graph, plan.n_clusters, random_state, plan.decided)
+    confidence = confidence_of_rows(engine, graph, labels, len(centers), random_state, plan.decided)
+    return labels, centers, sums, confidence
 
 
 def _label_anchors(

@@ -115,9 +115,10 @@ def label_embedding(
     else:
         centers = embedding_centers(joint, n_clusters, random_state)
     labels, sums = _nearest_kept(engine, EmbeddedLabels(graph.row_map, graph.singular_values, centers))
-    if len(labels.centers) < n_clusters:
+    n_found = len(labels.centers)
+    if n_found < n_clusters:
         warnings.warn(
-            f"only {len(labels.centers)} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
+            f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
             "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
             ConvergenceWarning,
             stacklevel=8,

@@ -27,8 +27,11 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or "auto", default=8
+        Number of clusters; "auto" takes the number that near rows suggest, see ``auto_report_["n_clusters"]``. Advice,
+        not proof: exact where clusters are apart, a guess where they are not.
+    n_clusters_range : tuple of two ints or None, default=None
+        Least and most clusters that "auto" may find; None means 2 and the lesser of 60 and a fifth of the rows.
     views : list or dict or None, default=None
         Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
         also names them. None means that such an X is one view.
@@ -42,11 +45,12 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         lack views, k-means over the views that are there. "aligned": chosen per view, then matched by an assignment on
         the rows that views share. "per_view": chosen per view and not matched, as published; one set of weights can
         then not suit two views at once.
-    alpha : float, default=0.01
-        Ridge on the weights. Larger values spread a row over more anchors.
-    beta : float, default=0.0
+    alpha : float or "auto", default=0.01
+        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, lets the data
+        decide: see :meth:`automatic`.
+    beta : float or "auto", default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
-    gamma : float, default=-5.0
+    gamma : float or "auto", default=-5.0
         Negative. How sharply views are weighted: weights are proportional to e^(-1 / (1 - gamma)) for reconstruction
         errors e, so near zero the worse view hardly counts, and far from zero all count alike.
     view_prior : {"agreement", "equal"}, list or dict of floats, default="agreement"
@@ -54,7 +58,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         "agreement" takes the mean dependence of the view on the others (Hilbert-Schmidt criterion on a sample of rows):
         reconstruction errors cannot tell a view with clusters from a few columns of noise, but noise has nothing to do
         with the other views. With one or two views that is the same for all.
-    locality : float, default=0.0
+    locality : float or "auto", default=0.0
         Weight of the distance to each anchor: rows are rebuilt from near anchors.
     scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, or a list or dict of them, default="auto"
         How each view is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length,
@@ -126,6 +130,15 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         The full objective at the end of each iteration.
     n_iter_ : int
         Passes over the rows.
+    n_clusters_ : int
+        Number of clusters asked for, or found.
+    confidence_ : ndarray of shape (n_samples,) or None
+        How stable each label is: which share of the row's company in repeated clusterings has its label, from 0 to 1.
+        Rows below 0.5 are worth a look. None with ``recipe="published"``.
+    auto_report_ : dict or None
+        What was tried where parameters were left to the data, what it scored, and why it was chosen.
+    locality_ : float
+        The locality of ``graph_``: the parameter, or what the data decided.
     n_components_ : int
         Connected components of ``graph_`` that hold a row.
     singular_values_, cluster_centers_, ridge_factors_, embedding_anchors_, anchor_set_sizes_
@@ -158,17 +171,18 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         views: Any = None,
+        n_clusters_range: Any = None,
         n_anchors: int | str = "auto",
         anchors: Any = "kmeans",
         anchor_alignment: str = "joint",
-        alpha: float = 0.01,
-        beta: float = 0.0,
-        gamma: float = -5.0,
+        alpha: float | str = 0.01,
+        beta: float | str = 0.0,
+        gamma: float | str = -5.0,
         view_prior: Any = "agreement",
-        locality: float = 0.0,
+        locality: float | str = 0.0,
         scale: Any = "auto",
         penalty_scale: str = "relative",
         penalty: str = "centroid",
@@ -190,6 +204,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.views = views
+        self.n_clusters_range = n_clusters_range
         self.n_anchors = n_anchors
         self.anchors = anchors
         self.anchor_alignment = anchor_alignment
@@ -341,8 +356,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     def _from_per_view(self, attribute: Any) -> list[Any]:
         return list(attribute)
 
-    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
-        super()._keep(fitted, scalings)
+    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling], n_clusters: int) -> None:
+        super()._keep(fitted, scalings, n_clusters)
         history = fitted.view_weights
         if self.recipe != "published":
             history = history / history.sum(axis=1, keepdims=True)

@@ -26,7 +26,8 @@ def one_of(*names: str) -> StrOptions:
 
 
 SGL_RULES: dict[str, list[Any]] = {
-    "n_clusters": [COUNT],
+    "n_clusters": [COUNT, StrOptions({"auto"})],
+    "n_clusters_range": [tuple, list, None],
     "n_anchors": [COUNT, StrOptions({"auto"})],
     "anchors": [StrOptions(set(ANCHOR_METHODS)), "array-like"],
     "alpha": [POSITIVE, StrOptions({"auto"})],

@@ -24,18 +24,22 @@ class SGL(AnchorGraphClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or "auto", default=8
+        Number of clusters; "auto" takes the number that near rows suggest, see ``auto_report_["n_clusters"]``. Advice,
+        not proof: exact where clusters are apart, a guess where they are not.
+    n_clusters_range : tuple of two ints or None, default=None
+        Least and most clusters that "auto" may find; None means 2 and the lesser of 60 and a fifth of the rows.
     n_anchors : int or "auto", default="auto"
         Number of anchors; "auto" takes five per cluster, and never more than there are rows.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or array, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, of shape (n_anchors,
         n_features) and in the units of X.
-    alpha : float, default=0.01
-        Ridge on the weights. Larger values spread a row over more anchors.
-    beta : float, default=0.0
+    alpha : float or "auto", default=0.01
+        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, lets the data
+        decide: see :meth:`automatic`.
+    beta : float or "auto", default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
-    locality : float, default=0.0
+    locality : float or "auto", default=0.0
         Weight of the distance to each anchor: rows are rebuilt from near anchors. Zero is the published model; values
         up to one help on dense data with many rows per anchor.
     scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, default="none"
@@ -101,6 +105,15 @@ class SGL(AnchorGraphClusterer):
         The full objective at the end of each iteration.
     n_iter_ : int
         Passes over the rows.
+    n_clusters_ : int
+        Number of clusters asked for, or found.
+    confidence_ : ndarray of shape (n_samples,) or None
+        How stable each label is: which share of the row's company in repeated clusterings has its label, from 0 to 1.
+        Rows below 0.5 are worth a look. None with ``recipe="published"``.
+    auto_report_ : dict or None
+        What was tried where parameters were left to the data, what it scored, and why it was chosen.
+    locality_ : float
+        The locality of ``graph_``: the parameter, or what the data decided.
     n_components_ : int
         Connected components of ``graph_`` that hold a row.
     singular_values_ : ndarray of shape (n_directions,)
@@ -142,13 +155,14 @@ class SGL(AnchorGraphClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
+        n_clusters_range: Any = None,
         n_anchors: int | str = "auto",
         anchors: Any = "kmeans",
-        alpha: float = 0.01,
-        beta: float = 0.0,
-        locality: float = 0.0,
+        alpha: float | str = 0.01,
+        beta: float | str = 0.0,
+        locality: float | str = 0.0,
         scale: str = "none",
         penalty_scale: str = "relative",
         penalty: str = "centroid",
@@ -169,6 +183,7 @@ class SGL(AnchorGraphClusterer):
         checkpoint: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
+        self.n_clusters_range = n_clusters_range
         self.n_anchors = n_anchors
         self.anchors = anchors
         self.alpha = alpha

@@ -26,13 +26,15 @@ def neighbor_graph(rows: Any, n_neighbors: int) -> sparse.csr_array:
     An edge weighs 1 if both ends chose it both ways, and a quarter of that for every choice. Takes O(n^2 d) time and is
     meant for a sample of rows.
     """
-    total = None
-    for points in (rows, normalize(rows)):
-        found = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(points)
-        # Without rows to ask for, a row is not its own neighbour, also where rows are repeated.
-        chosen = sparse.csr_array(found.kneighbors_graph())
-        total = chosen if total is None else total + chosen
-    return sparse.csr_array((total + total.T) / 4)
+    return sparse.csr_array((join_nearest(rows, n_neighbors) + join_nearest(normalize(rows), n_neighbors)) / 2)
+
+
+def join_nearest(points: Any, n_neighbors: int) -> sparse.csr_array:
+    """Join every point to its nearest other points; an edge weighs 1 if both ends chose it, 1/2 if one did."""
+    found = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(points)
+    # Without points to ask for, a point is not its own neighbour, also where points are repeated.
+    chosen = sparse.csr_array(found.kneighbors_graph())
+    return sparse.csr_array((chosen + chosen.T) / 2)
 
 
 def modularity(graph: sparse.csr_array, labels: NDArray[np.int64]) -> float:

@@ -183,10 +183,10 @@ _OF_CLASS: dict[str, Mapping[str, str]] = {
     },
     "JoinedKMeans": _VIEWS | {"cluster_centers_": "matrix", "inertia_": "float", "n_iter_": "int"},
 }
-# What X decides: whether it had names, and whether it was one matrix. And what models of older versions lack.
-_OPTIONAL = {
-    "feature_names_in_": "vector of str",
-    "view_columns_": "list",
+# What X decides: whether it had names, and whether it was one matrix.
+_OPTIONAL = {"feature_names_in_": "vector of str", "view_columns_": "list"}
+# What models on anchor graphs have since there is a choice by the data; files from before lack it.
+_ADDED = {
     "confidence_": "vector of float or None",
     "auto_report_": "dict or None",
     "n_clusters_": "int",
@@ -197,6 +197,11 @@ _OPTIONAL = {
 def required_attributes(class_name: str) -> dict[str, str]:
     """Return the attributes that every fit of a class leaves, and what each holds."""
     return _ALL | dict(_OF_CLASS[class_name])
+
+
+def added_attributes(class_name: str) -> dict[str, str]:
+    """Return the attributes that a fit leaves but files of older versions lack, and what each holds."""
+    return dict(_ADDED) if class_name in ("SGL", "MSGL") else {}
 
 
 def find_fault(class_name: str, estimator: type[Any], attributes: Mapping[str, Any], fitted: bool) -> str | None:
@@ -212,7 +217,7 @@ def find_fault(class_name: str, estimator: type[Any], attributes: Mapping[str, A
         missing = [name for name in required if name not in attributes]
         if missing:
             return f"{class_name} lacks {', '.join(missing)}"
-    for name, expected in (required | _OPTIONAL).items():
+    for name, expected in (required | _OPTIONAL | added_attributes(class_name)).items():
         if name in attributes and not any(_HOLDS[kind](attributes[name]) for kind in expected.split(" or ")):
             return f"attribute {name!r} of {class_name} is no {expected}"
     return None

@@ -89,5 +89,5 @@ def _in_memory(model: Any) -> dict[str, Any]:
         portable = model.__getstate__()
         *parts, shape = portable["graph_"]
         held |= {"graph_": sparse.csr_array(tuple(parts), shape=tuple(shape))}
-        held |= {key: portable[key] for key in ("embedding_", "labels_")}
+        held |= {key: portable[key] for key in ("embedding_", "labels_", "confidence_")}
     return held

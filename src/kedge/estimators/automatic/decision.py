@@ -54,9 +54,7 @@ class Decision:
     confidence: NDArray[np.float64]
 
 
-def decide(
-    sample: Sample, plan: AnchorPlan, choices: Choices, n_clusters: int, random_state: RandomState
-) -> Decision:
+def decide(sample: Sample, plan: AnchorPlan, choices: Choices, n_clusters: int, random_state: RandomState) -> Decision:
     """Try all settings, let the better ones vote, and return the groups on which the votes agree."""
     settings = choices.settings()
     groups = [list(same) for _, same in groupby(settings, key=lambda one: (one.method, one.sizes))]
@@ -97,4 +95,4 @@ def _allocate(shares: Sequence[float], n_seats: int) -> list[int]:
     seats = np.floor(wanted + 1e-9).astype(int)
     for place in np.argsort(-(wanted - seats), kind="stable")[: n_seats - int(seats.sum())]:
         seats[place] += 1
-    return seats.tolist()
+    return [int(number) for number in seats]

@@ -13,12 +13,13 @@ from kedge.estimators.automatic.decision import Decision, Verdict, decide
 from kedge.estimators.automatic.settings import Choices, Setting
 from kedge.estimators.automatic.trials import Sample, farthest_orders, neighbors_of_sample
 from kedge.model.anchor_selection.row_access import sample_rows
-from kedge.model.consensus import MOST_VOTERS
 from kedge.model.neighborhood import count_neighbors
 from kedge.model.view_scaling import ViewScaling
 from kedge.sources.arrays import ArraySource
 from kedge.sources.contract import RowSource
 
+# Rows that settings are tried on, and whose groups the labels follow.
+MOST_TRIED = 4_000
 # Searches of farthest rows that the settings with such anchors share.
 FARTHEST_DRAWS = 4
 
@@ -61,8 +62,8 @@ class AutomaticResult:
 
 
 def take_sample(source: RowSource, random_state: RandomState) -> tuple[NDArray[np.intp], ArraySource]:
-    """Return at most 2,000 rows, and a source of them alone."""
-    rows = sample_rows(source.n_rows, MOST_VOTERS, random_state)
+    """Return at most 4,000 rows, and a source of them alone."""
+    rows = sample_rows(source.n_rows, MOST_TRIED, random_state)
     views = list(source.read(rows))
     return rows, ArraySource(views, [ViewScaling("none")] * len(views), source.observed(rows), source.view_names)
 

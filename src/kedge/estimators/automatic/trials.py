@@ -18,10 +18,10 @@ from kedge.model.anchor_selection.row_access import side_by_side
 from kedge.model.block_step import solve_patterns
 from kedge.model.clustering_points import cluster_points
 from kedge.model.components import anchor_components
+from kedge.model.driver_step import fold_columns
 from kedge.model.label_rows import cluster_coordinates, count_directions
 from kedge.model.neighborhood import count_neighbors, modularity, neighbor_graph
 from kedge.model.pass_state import column_layout
-from kedge.model.driver_step import fold_columns
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
 from kedge.model.spectral_map import spectral_map
 from kedge.sources.contract import RowSource
@@ -101,7 +101,9 @@ def _ballots_of_group(
         ballots = []
         for setting in group:
             points = _embed(sample, anchors, setting, plan.signed, n_clusters)
-            for count in () if points is None else counts:
+            if points is None:
+                continue
+            for count in counts:
                 labels, _ = cluster_points(points, count, random_state, n_starts=1)
                 ballots.append(Ballot(setting, labels, modularity(sample.neighbors, labels)))
         return ballots
@@ -137,9 +139,7 @@ def _embed(
 ) -> NDArray[Any] | None:
     """Return the points that are clustered; None if the graph has more pieces than there are directions."""
     ridge = setting.alpha * mean_squared_norm(anchors, sample.weights)
-    problem = build_row_problem(
-        anchors, weights=sample.weights, ridge=ridge, locality=setting.locality, signed=signed
-    )
+    problem = build_row_problem(anchors, weights=sample.weights, ridge=ridge, locality=setting.locality, signed=signed)
     rows = slice(0, sample.source.n_rows)
     observed = sample.source.observed(rows)
     linear = problem.weighted(problem.view_terms(sample.source.read(rows), observed))

@@ -1,0 +1,242 @@
+"""Parameters left to the data: what is tried, what is kept, and that nothing but the data decides."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+import kedge
+from kedge import MSGL, SGL
+from kedge.datasets import make_multiview
+from kedge.estimators.automatic import stage
+from kedge.estimators.automatic.decision import VOTING_SETS, _allocate
+from kedge.estimators.automatic.penalties import choose_value
+from kedge.estimators.automatic.settings import ALPHAS, FEW, LOCALITIES, MANY, Choices, Setting
+from kedge.metrics import clustering_accuracy
+from kedge.model.neighborhood import count_neighbors, modularity, neighbor_graph
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+BLOBS, CLASSES = make_blobs(160, centers=4, n_features=6, cluster_std=1.0, center_box=(-20, 20), random_state=3)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return SGL.automatic(4, random_state=0).fit(BLOBS)
+
+
+@pytest.fixture(scope="module")
+def views():
+    made = make_multiview(90, n_clusters=3, random_state=0)
+    return made[0], made[-1]
+
+
+def test_apart_clusters_are_found_and_all_votes_agree(fitted):
+    assert clustering_accuracy(CLASSES, fitted.labels_) == 1.0
+    assert fitted.auto_report_["agreement"] == pytest.approx(1.0)
+    assert fitted.confidence_.min() == pytest.approx(1.0)
+
+
+def test_the_report_lists_every_setting_and_why_one_was_kept(fitted):
+    report = fitted.auto_report_
+    triples = {(one["anchors"], *one["anchors_per_cluster"], one["alpha"], one["locality"]) for one in report["tried"]}
+    assert len(triples) == len(report["tried"]) == 4 * 2 * len(ALPHAS) * len(LOCALITIES)
+    assert sum(one["share"] for one in report["tried"]) == pytest.approx(1.0)
+    assert report["chosen"]["anchors"] == "kmeans"
+    assert {"alpha", "locality", "beta"} <= set(report["chosen"])
+    assert report["chosen"]["locality"] == fitted.locality_
+    assert [one["beta"] for one in report["tried_beta"]] == [0.0, 0.1, 1.0]
+    assert "modularity" in report["why"]
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_a_value_that_is_given_is_kept():
+    report = SGL(4, alpha="auto", locality=0.3, n_anchors=12, random_state=0).fit(BLOBS).auto_report_
+    assert {one["locality"] for one in report["tried"]} == {0.3}
+    assert {tuple(one["anchors_per_cluster"]) for one in report["tried"]} == {(3.0, 3.0)}
+    assert {one["alpha"] for one in report["tried"]} == set(ALPHAS)
+    assert "tried_beta" not in report
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta", "locality"])
+def test_each_parameter_can_be_left_to_the_data_alone(name):
+    model = SGL(4, **{name: "auto"}, random_state=1).fit(BLOBS)
+    assert clustering_accuracy(CLASSES, model.labels_) == 1.0
+    assert getattr(model, name) == "auto"
+    assert model.auto_report_["chosen"][name] >= 0
+    assert model.graph_.shape == (160, len(model.anchors_))
+
+
+def test_gamma_is_chosen_for_several_views(views):
+    X, y = views
+    model = MSGL.automatic(3, random_state=0).fit(X)
+    assert model.auto_report_["chosen"]["gamma"] in (-5.0, -1.0, -25.0)
+    assert [one["gamma"] for one in model.auto_report_["tried_gamma"]] == [-5.0, -1.0, -25.0]
+    assert clustering_accuracy(y, model.labels_) > 0.9
+
+
+def test_views_with_gaps_are_judged_on_kmeans_anchors_alone(views):
+    X, _ = views
+    gaps = [np.array(view, dtype=float) for view in X]
+    gaps[0][::7] = np.nan
+    report = MSGL(3, alpha="auto", random_state=0).fit(gaps).auto_report_
+    assert {one["anchors"] for one in report["tried"]} == {"kmeans"}
+
+
+def test_given_anchors_stay():
+    anchors = BLOBS[:24]
+    model = SGL(4, anchors=anchors, alpha="auto", random_state=0).fit(BLOBS)
+    np.testing.assert_array_equal(model.anchors_, anchors)
+    assert {one["anchors"] for one in model.auto_report_["tried"]} == {"given"}
+
+
+def test_the_result_does_not_hang_on_the_number_of_threads():
+    X = load_digits().data[:220]
+    one, two = (SGL(10, alpha="auto", random_state=0, n_jobs=jobs).fit(X) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert one.auto_report_ == two.auto_report_
+    np.testing.assert_array_equal(one.confidence_, two.confidence_)
+
+
+def test_the_same_seed_gives_the_same_fit_and_cloning_keeps_what_is_open(fitted):
+    again = clone(fitted).fit(BLOBS)
+    assert again.auto_report_ == fitted.auto_report_
+    np.testing.assert_array_equal(again.labels_, fitted.labels_)
+
+
+def test_rows_beyond_the_sample_follow_its_clusters(monkeypatch):
+    monkeypatch.setattr(stage, "MOST_TRIED", 80)
+    model = SGL(4, alpha="auto", random_state=0).fit(BLOBS)
+    assert model.auto_report_["n_rows"] == 80
+    assert clustering_accuracy(CLASSES, model.labels_) == 1.0
+    assert model.confidence_.shape == (160,)
+
+
+def test_new_rows_join_their_clusters(fitted):
+    for way in ("anchors", "graph"):
+        model = clone(fitted).set_params(predict_with=way).fit(BLOBS)
+        np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)
+    assert fitted.transform(BLOBS[:5]).shape == (5, 4)
+
+
+def test_the_exact_graph_follows_the_votes():
+    model = SGL.automatic(4, structure="exact", random_state=0).fit(BLOBS)
+    assert model.n_components_ == 4
+    assert clustering_accuracy(CLASSES, model.labels_) == 1.0
+
+
+def test_a_saved_model_keeps_its_report(fitted, tmp_path):
+    kedge.save(fitted, tmp_path / "model.kedge")
+    loaded = kedge.load(tmp_path / "model.kedge")
+    assert loaded.auto_report_ == fitted.auto_report_
+    np.testing.assert_array_equal(loaded.confidence_, fitted.confidence_)
+    np.testing.assert_array_equal(loaded.transform(BLOBS[:9]), fitted.transform(BLOBS[:9]))
+
+
+def test_a_fit_that_goes_on_from_a_checkpoint_decides_the_same(tmp_path):
+    def stop(report):
+        raise RuntimeError("stopped")
+
+    parameters = {"alpha": "auto", "beta": 0.5, "random_state": 0, "checkpoint": tmp_path / "kept"}
+    with pytest.raises(RuntimeError, match="stopped"):
+        SGL(4, callback=stop, **parameters).fit(BLOBS)
+    resumed = SGL(4, **parameters).fit(BLOBS)
+    whole = SGL(4, alpha="auto", beta=0.5, random_state=0).fit(BLOBS)
+    np.testing.assert_array_equal(resumed.labels_, whole.labels_)
+    assert resumed.auto_report_ == whole.auto_report_
+
+
+def test_what_cannot_be_left_open_says_so():
+    with pytest.raises(ValueError, match="alpha='auto' is not for recipe='published'"):
+        SGL(4, alpha="auto", recipe="published").fit(BLOBS)
+    with pytest.raises(ValueError, match="beta='auto' tries values relative to the data"):
+        SGL(4, beta="auto", penalty_scale="absolute").fit(BLOBS)
+    with pytest.raises(ValueError, match="locality"):
+        SGL(4, locality="automatic").fit(BLOBS)
+
+
+# What a plain fit says of its rows.
+
+
+def test_every_fit_says_how_stable_its_labels_are():
+    X, y = load_digits(return_X_y=True)
+    model = SGL(10, random_state=0).fit(X[:600])
+    assert model.confidence_.shape == (600,)
+    assert ((model.confidence_ >= 0) & (model.confidence_ <= 1)).all()
+    assert model.auto_report_ is None
+    assert model.n_clusters_ == 10
+
+
+def test_a_row_between_two_clusters_is_less_stable():
+    rng = np.random.RandomState(0)
+    far = np.concatenate([rng.normal(-9, 1, (60, 2)), rng.normal(9, 1, (60, 2))])
+    X = np.vstack([far, [[0.0, 0.0]]])
+    votes = [np.r_[np.repeat([0, 1], 60), side] for side in (0, 1, 0, 1)]
+    _, confidence = kedge.consensus(votes, 2, return_confidence=True)
+    assert confidence[-1] < 0.6 < confidence[:-1].min()
+    assert SGL(2, random_state=0).fit(X).confidence_.shape == (121,)
+
+
+def test_the_published_recipe_has_no_votes():
+    assert SGL.as_published(4, 8, 0.1, 0.0, random_state=0).fit(BLOBS).confidence_ is None
+
+
+# Parts.
+
+
+def test_modularity_is_that_of_the_definition():
+    graph = neighbor_graph(BLOBS, 5)
+    labels = np.random.RandomState(0).randint(3, size=len(BLOBS))
+    dense, degrees = graph.toarray(), np.asarray(graph.sum(axis=1)).ravel()
+    total, same = dense.sum(), labels[:, None] == labels
+    expected = ((dense - np.outer(degrees, degrees) / total) * same).sum() / total
+    assert modularity(graph, labels) == pytest.approx(expected)
+    assert modularity(graph, CLASSES) > modularity(graph, labels)
+
+
+def test_neighbours_are_counted_by_the_size_of_clusters():
+    assert [count_neighbors(n, k) for n, k in ((400, 40), (414, 9), (2000, 10), (3, 2))] == [3, 10, 10, 2]
+
+
+def test_repeated_rows_are_no_neighbours_of_themselves():
+    graph = neighbor_graph(np.repeat(np.eye(3), 4, axis=0), 3)
+    assert graph.diagonal().sum() == 0
+
+
+def test_seats_follow_shares():
+    assert _allocate([0.5, 0.3, 0.2], 10) == [5, 3, 2]
+    assert _allocate([1 / 3] * 3, 4) == [2, 1, 1]
+    assert sum(_allocate(np.random.RandomState(0).dirichlet(np.ones(70)), VOTING_SETS)) == VOTING_SETS
+
+
+def test_slow_anchors_are_left_out_for_many_clusters():
+    choices = Choices(ALPHAS, LOCALITIES, (FEW, MANY), ("kmeans", "ffs"))
+    assert choices.without_slow(10).methods == ("kmeans", "ffs")
+    assert choices.without_slow(11).methods == ("kmeans",)
+    assert Choices(ALPHAS, LOCALITIES, (FEW, MANY), ("ffs",)).without_slow(99).methods == ("ffs",)
+
+
+def test_a_set_has_either_end_of_its_range_and_not_too_many_rows():
+    setting = Setting("kmeans", MANY, 0.01, 0.0)
+    assert {setting.count_anchors(share, 10_000, 10) for share in (0.0, 0.49, 0.5, 0.99)} == {80, 140}
+    assert setting.count_anchors(0.9, 100, 10) == 50
+    assert setting.count_anchors(0.9, 12, 10) == 10
+
+
+def test_another_value_than_the_usual_has_to_be_clearly_better():
+    graph = neighbor_graph(BLOBS, 5)
+    worse = np.random.RandomState(0).randint(4, size=len(BLOBS))
+    chosen, tried = choose_value("beta", (0.0, 1.0), lambda value, fit: CLASSES if value else worse, graph)
+    assert chosen == 1.0
+    assert [one["beta"] for one in tried] == [0.0, 1.0]
+    assert choose_value("beta", (0.0, 1.0), lambda value, fit: CLASSES, graph)[0] == 0.0
+    assert choose_value("beta", (0.3,), lambda value, fit: CLASSES, graph) == (0.3, [])
+
+
+def test_warnings_of_small_fits_are_not_shown(recwarn):
+    SGL(4, beta="auto", random_state=0).fit(BLOBS)
+    assert not [
+        one for one in recwarn if issubclass(one.category, ConvergenceWarning) and "max_iter" in str(one.message)
+    ]
