@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -42,7 +43,7 @@ def test_apart_clusters_are_found_and_all_votes_agree(fitted):
 def test_the_report_lists_every_setting_and_why_one_was_kept(fitted):
     report = fitted.auto_report_
     triples = {(one["anchors"], *one["anchors_per_cluster"], one["alpha"], one["locality"]) for one in report["tried"]}
-    assert len(triples) == len(report["tried"]) == 4 * 2 * len(ALPHAS) * len(LOCALITIES)
+    assert len(triples) == len(report["tried"]) == 3 * 2 * len(ALPHAS) * len(LOCALITIES)
     assert sum(one["share"] for one in report["tried"]) == pytest.approx(1.0)
     assert report["chosen"]["anchors"] == "kmeans"
     assert {"alpha", "locality", "beta"} <= set(report["chosen"])
@@ -161,7 +162,7 @@ def test_what_cannot_be_left_open_says_so():
 
 
 def test_every_fit_says_how_stable_its_labels_are():
-    X, y = load_digits(return_X_y=True)
+    X = load_digits().data
     model = SGL(10, random_state=0).fit(X[:600])
     assert model.confidence_.shape == (600,)
     assert ((model.confidence_ >= 0) & (model.confidence_ <= 1)).all()
@@ -211,11 +212,18 @@ def test_seats_follow_shares():
     assert sum(_allocate(np.random.RandomState(0).dirichlet(np.ones(70)), VOTING_SETS)) == VOTING_SETS
 
 
-def test_slow_anchors_are_left_out_for_many_clusters():
+def test_slow_anchors_are_left_out_for_many_clusters_and_dense_rows():
     choices = Choices(ALPHAS, LOCALITIES, (FEW, MANY), ("kmeans", "ffs"))
-    assert choices.without_slow(10).methods == ("kmeans", "ffs")
-    assert choices.without_slow(11).methods == ("kmeans",)
-    assert Choices(ALPHAS, LOCALITIES, (FEW, MANY), ("ffs",)).without_slow(99).methods == ("ffs",)
+    assert choices.without_slow(10, 0.05).methods == ("kmeans", "ffs")
+    assert choices.without_slow(11, 0.05).methods == ("kmeans",)
+    assert choices.without_slow(10, 0.5).methods == ("kmeans",)
+    assert Choices(ALPHAS, LOCALITIES, (FEW, MANY), ("ffs",)).without_slow(99, 0.5).methods == ("ffs",)
+
+
+def test_farthest_rows_are_tried_on_rows_of_many_zeros_however_they_are_stored():
+    X = sparse.random_array((80, 200), density=0.04, rng=np.random.default_rng(0), format="csr")
+    reports = [SGL(3, alpha="auto", random_state=0).fit(rows).auto_report_ for rows in (X, X.toarray())]
+    assert all("ffs" in {one["anchors"] for one in report["tried"]} for report in reports)
 
 
 def test_a_set_has_either_end_of_its_range_and_not_too_many_rows():

@@ -7,8 +7,9 @@ from itertools import product
 ALPHAS = (0.001, 0.01, 0.1)
 LOCALITIES = (0.0, 0.3, 1.0)
 METHODS = ("kmeans", "plusplus", "random", "ffs")
-# Farthest-first search grows with the cube of the anchors and is tried up to this many.
-MOST_FARTHEST = 150
+# Farthest-first search grows with the cube of the anchors and is tried up to this many; and only where less than this
+# share of the entries is not zero, as in text: on denser rows it was never among the better settings.
+MOST_FARTHEST, FILLED_SHARE = 150, 0.1
 # Anchors per cluster, least and most; a set draws its size from the range.
 FEW, MANY = (3.0, 5.0), (8.0, 14.0)
 # What a fit does without being asked, and where it is tried, its share before anything is known.
@@ -67,8 +68,9 @@ class Choices:
         """Return all combinations, those with the same anchors next to each other."""
         return [Setting(*parts) for parts in product(self.methods, self.sizes, self.alphas, self.localities)]
 
-    def without_slow(self, n_clusters: int) -> "Choices":
-        """Leave out what would take too long for so many clusters, unless it is all there is."""
+    def without_slow(self, n_clusters: int, filled: float) -> "Choices":
+        """Leave out what would take too long for so many clusters or such a share of nonzeros, unless it is all."""
         most = max(size[1] for size in self.sizes) * n_clusters
-        quick = tuple(method for method in self.methods if method != "ffs" or most <= MOST_FARTHEST)
+        worth_it = most <= MOST_FARTHEST and filled < FILLED_SHARE
+        quick = tuple(method for method in self.methods if method != "ffs" or worth_it)
         return replace(self, methods=quick or self.methods)

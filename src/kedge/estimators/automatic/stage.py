@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from kedge.estimators.anchor_sets import AnchorPlan
 from kedge.estimators.automatic.decision import Decision, Verdict, decide
 from kedge.estimators.automatic.settings import Choices, Setting
-from kedge.estimators.automatic.trials import Sample, farthest_orders, neighbors_of_sample
+from kedge.estimators.automatic.trials import Sample, farthest_orders, filled_share, neighbors_of_sample, rows_alone
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.neighborhood import count_neighbors
-from kedge.model.view_scaling import ViewScaling
 from kedge.sources.arrays import ArraySource
 from kedge.sources.contract import RowSource
 
@@ -64,8 +63,7 @@ class AutomaticResult:
 def take_sample(source: RowSource, random_state: RandomState) -> tuple[NDArray[np.intp], ArraySource]:
     """Return at most 4,000 rows, and a source of them alone."""
     rows = sample_rows(source.n_rows, MOST_TRIED, random_state)
-    views = list(source.read(rows))
-    return rows, ArraySource(views, [ViewScaling("none")] * len(views), source.observed(rows), source.view_names)
+    return rows, rows_alone(source, rows)
 
 
 def run_trials(
@@ -82,7 +80,7 @@ def run_trials(
     The graph that is kept has the anchors that the user asked for, and of those settings the best.
     """
     rows, sampled = take_sample(source, random_state)
-    choices = choices.without_slow(n_clusters)
+    choices = choices.without_slow(n_clusters, filled_share(sampled))
     farthest: list[list[NDArray[Any]]] = []
     if "ffs" in choices.methods:
         size = max(one.largest(sampled.n_rows, n_clusters) for one in choices.settings())

@@ -14,7 +14,7 @@ from scipy import sparse
 from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.anchor_sets import AnchorPlan, choose_set
 from kedge.estimators.automatic.settings import Setting
-from kedge.model.anchor_selection.row_access import side_by_side
+from kedge.model.anchor_selection.row_access import sample_rows, side_by_side
 from kedge.model.block_step import solve_patterns
 from kedge.model.clustering_points import cluster_points
 from kedge.model.components import anchor_components
@@ -24,9 +24,14 @@ from kedge.model.neighborhood import count_neighbors, modularity, neighbor_graph
 from kedge.model.pass_state import column_layout
 from kedge.model.row_problem import build_row_problem, mean_squared_norm
 from kedge.model.spectral_map import spectral_map
+from kedge.model.view_scaling import ViewScaling
+from kedge.sources.arrays import ArraySource
 from kedge.sources.contract import RowSource
 
 Labels = NDArray[np.int64]
+
+# Rows among which farthest ones are searched.
+MOST_SEARCHED = 1_000
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,19 @@ def neighbors_of_sample(source: RowSource, weights: Sequence[float], n_clusters:
     views = source.read(slice(0, source.n_rows))
     scaled = [view * view.dtype.type(np.sqrt(weight)) for view, weight in zip(views, weights, strict=True)]
     return neighbor_graph(side_by_side(scaled), count_neighbors(source.n_rows, n_clusters))
+
+
+def rows_alone(source: RowSource, rows: NDArray[np.intp]) -> ArraySource:
+    """Return a source of these rows only, in memory and scaled."""
+    views = list(source.read(rows))
+    return ArraySource(views, [ViewScaling("none")] * len(views), source.observed(rows), source.view_names)
+
+
+def filled_share(source: RowSource) -> float:
+    """Return the share of entries that are not zero."""
+    views = source.read(slice(0, source.n_rows))
+    filled = sum(view.count_nonzero() if sparse.issparse(view) else np.count_nonzero(view) for view in views)
+    return float(filled / sum(view.shape[0] * view.shape[1] for view in views))
 
 
 def cast_ballots(
@@ -123,12 +141,14 @@ def _draw_anchors(
 def farthest_orders(
     source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, n_draws: int, random_state: RandomState
 ) -> list[list[NDArray[Any]]]:
-    """Search farthest first several times, side by side."""
+    """Search farthest first several times, side by side, each time among at most 1,000 rows."""
     seeds = random_state.randint(np.iinfo(np.int32).max, size=n_draws)
 
     def search(seed: int) -> list[NDArray[Any]]:
+        drawn = RandomState(seed)
+        fewer = rows_alone(source, sample_rows(source.n_rows, max(MOST_SEARCHED, 2 * size), drawn))
         with one_thread_per_library():
-            return choose_set(source, replace(plan, method="ffs"), prior, size, RandomState(seed))
+            return choose_set(fewer, replace(plan, method="ffs"), prior, size, drawn)
 
     with ThreadPoolExecutor(max(1, min(plan.n_threads, n_draws))) as pool:
         return list(pool.map(search, seeds))
