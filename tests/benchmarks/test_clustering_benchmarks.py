@@ -132,3 +132,26 @@ def test_cells_are_dropped_at_the_share_asked_for_and_no_row_loses_all(monkeypat
     assert 0.5 <= observed.mean() <= 0.56
     filled = missing.impute_means(np.arange(12.0).reshape(6, 2), np.array([True, True, False, True, True, True]))
     np.testing.assert_allclose(filled[2], filled[[0, 1, 3, 4, 5]].mean(axis=0), rtol=1e-6)
+
+
+# The automatic mode.
+
+
+def test_quality_of_the_automatic_mode_prints_all_rivals():
+    out = run_quick("quality", "--sets", "digits", of="automatic")
+    for method in ("automatic", "defaults", "k-means, best of 100", "LSC", "adaptive neighbours", "SpectralClustering"):
+        assert f"\n{method}" in out
+    assert "less stable" in out
+
+
+def test_criteria_are_compared():
+    out = run_quick("criteria", "--sets", "digits", of="automatic")
+    assert "modularity" in out
+    assert "its best eight" in out
+
+
+def test_clusters_of_made_data_are_counted():
+    out = run_quick("cluster_counts", of="automatic")
+    assert "clouds: exact in 2 of 2" in out
+    assert "orthogonal subspaces: exact in 2 of 2" in out
+    assert "digits" in out
