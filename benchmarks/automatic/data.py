@@ -71,8 +71,8 @@ def load(name, quick=False):
         return _cut(X, y, most)
     try:
         found = datasets.load(name)
-    except FileNotFoundError:
-        print(f"{name}: LEFT OUT, no file of it in $KEDGE_DATA\n", flush=True)
+    except OSError as error:  # not there, or not to be reached
+        print(f"{name}: LEFT OUT, {error}\n", flush=True)
         return None
     y = np.unique(found.y, return_inverse=True)[1]
     if "views" in found:

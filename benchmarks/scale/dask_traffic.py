@@ -88,7 +88,7 @@ def main():
     measure.start_run("Dask: bytes moved per pass", quick)
     print(NOTES.strip() + "\n", flush=True)
     sizes, chunk = (QUICK_SIZES, QUICK_CHUNK) if quick else (SIZES, FIXED_CHUNK)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         print(f"{N_CHUNKS} chunks whatever the number of rows", flush=True)
         found = print_traffic(client, sizes, lambda n_rows: -(-n_rows // N_CHUNKS))
         rows, growth = sizes[-1] / sizes[0], found[-1, 1] / max(found[0, 1], 1)

@@ -24,7 +24,7 @@ X = load_digits(return_X_y=True)[0][:900]
 def client():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client
