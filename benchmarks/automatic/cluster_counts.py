@@ -60,7 +60,8 @@ def main():
         for seed in seeds:
             model = (MSGL if rows.several else SGL)("auto", random_state=seed).fit(rows.X)
             said = model.auto_report_["n_clusters"]
-            table.append([name, rows.n_clusters, seed, said["chosen"], said["second"], f"{said['closeness']:.2f}"])
+            numbers = [rows.n_clusters, seed, said["chosen"], said["second"]]
+            table.append([name, *map(str, numbers), f"{said['closeness']:.2f}"])
     measure.print_table(["data", "classes", "seed", "found", "second", "closeness"], table)
 
 
