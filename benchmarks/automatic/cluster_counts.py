@@ -18,15 +18,15 @@ the second guess and how close it comes (1: as good) are told. Advice, not proof
 """
 
 
-def draw_clouds(n_clusters, seed):
+def draw_clouds(n_clusters, seed, n_features=4):
     """Draw Gaussian clouds whose centres are at least ten deviations apart."""
     rng = np.random.RandomState(seed)
-    centers = [rng.uniform(-40, 40, 4)]
+    centers = [rng.uniform(-40, 40, n_features)]
     while len(centers) < n_clusters:
-        drawn = rng.uniform(-40, 40, 4)
+        drawn = rng.uniform(-40, 40, n_features)
         if min(np.linalg.norm(drawn - center) for center in centers) >= 10:
             centers.append(drawn)
-    return np.vstack([center + rng.normal(size=(40, 4)) for center in centers])
+    return np.vstack([center + rng.normal(size=(40, n_features)) for center in centers])
 
 
 def draw_subspaces(n_clusters, seed):

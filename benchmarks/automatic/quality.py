@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from benchmarks.automatic import data, rivals
 from benchmarks.clustering import measure
@@ -37,8 +38,6 @@ def tuned_scores():
 
 def wrong_rows(y, labels):
     """Return which rows are not in the class that their cluster is matched to."""
-    from scipy.optimize import linear_sum_assignment
-
     table = contingency_table(y, labels).toarray()
     classes, clusters = linear_sum_assignment(-table)
     matched = np.full(table.shape[1], -1)

@@ -12,11 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 import kedge
 from kedge import MSGL, SGL
 from kedge.datasets import make_multiview
+from kedge.estimators import confidence
 from kedge.estimators.automatic import stage
-from kedge.estimators.automatic.decision import VOTING_SETS, _allocate
+from kedge.estimators.automatic.decision import TEMPERATURE, VOTING_SETS, _allocate, _judge
 from kedge.estimators.automatic.penalties import choose_value
-from kedge.estimators.automatic.settings import ALPHAS, FEW, LOCALITIES, MANY, Choices, Setting
+from kedge.estimators.automatic.settings import ALPHAS, FEW, LOCALITIES, MANY, USUAL_SHARE, Choices, Setting
+from kedge.estimators.automatic.trials import Ballot
 from kedge.metrics import clustering_accuracy
+from kedge.model.agreement import company_in_own_group
 from kedge.model.neighborhood import count_neighbors, modularity, neighbor_graph
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -162,22 +165,33 @@ def test_what_cannot_be_left_open_says_so():
 
 
 def test_every_fit_says_how_stable_its_labels_are():
-    X = load_digits().data
-    model = SGL(10, random_state=0).fit(X[:600])
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600], y[:600]
+    model = SGL(10, random_state=0).fit(X)
     assert model.confidence_.shape == (600,)
     assert ((model.confidence_ >= 0) & (model.confidence_ <= 1)).all()
     assert model.auto_report_ is None
     assert model.n_clusters_ == 10
+    majority = np.array([np.bincount(y[model.labels_ == label]).argmax() for label in range(10)])
+    wrong = majority[model.labels_] != y
+    unstable = model.confidence_ < np.quantile(model.confidence_, 0.1)
+    assert wrong[unstable].mean() > 2 * wrong[~unstable].mean()
 
 
-def test_a_row_between_two_clusters_is_less_stable():
-    rng = np.random.RandomState(0)
-    far = np.concatenate([rng.normal(-9, 1, (60, 2)), rng.normal(9, 1, (60, 2))])
-    X = np.vstack([far, [[0.0, 0.0]]])
-    votes = [np.r_[np.repeat([0, 1], 60), side] for side in (0, 1, 0, 1)]
-    _, confidence = kedge.consensus(votes, 2, return_confidence=True)
-    assert confidence[-1] < 0.6 < confidence[:-1].min()
-    assert SGL(2, random_state=0).fit(X).confidence_.shape == (121,)
+def test_confidence_is_the_company_that_rows_keep_in_the_clusterings():
+    X = load_digits().data[:300]
+    seen = {}
+
+    def spy(votes, block):
+        seen["votes"] = heard(votes, block)
+        return seen["votes"]
+
+    heard = confidence.HeardVotes.of
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confidence.HeardVotes, "of", spy)
+        model = SGL(10, random_state=0).fit(X)
+    assert len(seen["votes"]) == confidence.HEARD_VOTES
+    np.testing.assert_allclose(model.confidence_, company_in_own_group(seen["votes"], model.labels_))
 
 
 def test_the_published_recipe_has_no_votes():
@@ -204,6 +218,18 @@ def test_neighbours_are_counted_by_the_size_of_clusters():
 def test_repeated_rows_are_no_neighbours_of_themselves():
     graph = neighbor_graph(np.repeat(np.eye(3), 4, axis=0), 3)
     assert graph.diagonal().sum() == 0
+
+
+def test_a_setting_counts_the_less_the_less_modular_it_is():
+    usual, other, worse = (Setting("kmeans", FEW, alpha, 0.0) for alpha in (0.01, 0.1, 0.001))
+    heard = [(usual, 0.5), (other, 0.52), (other, 0.48), (worse, 0.5 - TEMPERATURE)]
+    ballots = [Ballot(setting, CLASSES, value) for setting, value in heard]
+    shares = {one.setting: one.share for one in _judge([usual, other, worse], ballots)}
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert shares[other] / shares[worse] == pytest.approx(np.e)
+    assert shares[usual] / shares[other] == pytest.approx(USUAL_SHARE / ((1 - USUAL_SHARE) / 2))
+    verdicts = _judge([usual, other, worse], ballots[:1])
+    assert [one.share for one in verdicts] == [1.0, 0.0, 0.0]
 
 
 def test_seats_follow_shares():

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 
+from benchmarks.automatic.cluster_counts import draw_clouds, draw_subspaces
 from kedge import MSGL, SGL
 from kedge.model.cluster_evidence import count_clusters
 
@@ -12,26 +13,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 COUNTS = range(2, 21)
 
 
-def blobs(n_clusters, seed, n_features=4, size=40):
-    """Gaussian clouds whose centres are at least ten deviations apart."""
-    rng = np.random.RandomState(seed)
-    centers = [rng.uniform(-40, 40, n_features)]
-    while len(centers) < n_clusters:
-        drawn = rng.uniform(-40, 40, n_features)
-        if min(np.linalg.norm(drawn - center) for center in centers) >= 10:
-            centers.append(drawn)
-    return np.vstack([center + rng.normal(size=(size, n_features)) for center in centers])
-
-
-def orthogonal_subspaces(n_clusters, seed, dim=3, size=40):
-    """Random points of subspaces at right angles, x as likely as -x."""
-    rng = np.random.RandomState(seed)
-    basis = np.linalg.qr(rng.normal(size=(n_clusters * dim, n_clusters * dim)))[0]
-    return np.vstack([rng.normal(size=(size, dim)) @ basis[i * dim : (i + 1) * dim] for i in range(n_clusters)])
-
-
 @pytest.mark.parametrize("n_clusters", COUNTS)
-@pytest.mark.parametrize("make", [blobs, orthogonal_subspaces])
+@pytest.mark.parametrize("make", [draw_clouds, draw_subspaces])
 def test_clusters_apart_are_counted_exactly(make, n_clusters):
     for seed in (0, 1):
         found = count_clusters(make(n_clusters, seed), 2, 40, np.random.RandomState(0))
@@ -40,7 +23,7 @@ def test_clusters_apart_are_counted_exactly(make, n_clusters):
 
 @pytest.mark.parametrize("n_clusters", [3, 9])
 def test_a_fit_takes_the_number_that_was_found(n_clusters):
-    model = SGL("auto", random_state=0).fit(blobs(n_clusters, 5))
+    model = SGL("auto", random_state=0).fit(draw_clouds(n_clusters, 5))
     assert model.n_clusters_ == n_clusters == len(np.unique(model.labels_))
     assert model.n_clusters == "auto"
     report = model.auto_report_["n_clusters"]
@@ -73,7 +56,7 @@ def test_the_range_is_kept():
 
 
 def test_several_views_are_counted_together():
-    X = blobs(5, 2, n_features=12)
+    X = draw_clouds(5, 2, n_features=12)
     model = MSGL("auto", random_state=0).fit([X[:, :6], X[:, 6:]])
     assert model.n_clusters_ == 5
 
@@ -84,7 +67,7 @@ def test_several_views_are_counted_together():
 )
 def test_a_range_that_makes_no_sense_says_so(given, message):
     with pytest.raises(ValueError, match=message):
-        SGL("auto", n_clusters_range=given).fit(blobs(3, 0))
+        SGL("auto", n_clusters_range=given).fit(draw_clouds(3, 0))
 
 
 def test_few_rows_ask_for_a_number():

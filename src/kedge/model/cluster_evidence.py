@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse import csgraph
-from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.preprocessing import normalize
 
 from kedge.model.clustering_points import cluster_points
 from kedge.model.label_rows import unit_rows
 from kedge.model.neighborhood import join_nearest
+from kedge.model.row_graphs.component_eigenvectors import find_components, leading_eigenvectors
 
 # Neighbours per row of graphs whose pieces are counted.
 _PIECE_NEIGHBORS = (10, 7, 5)
@@ -30,8 +30,6 @@ _SMALL_EIGENVALUE = 0.02
 _POWER = 0.65
 # Numbers of clusters whose clusters are looked at.
 _CANDIDATES = 8
-# Above this order Lanczos' method is quicker than a full reduction.
-_LARGE_ORDER = 600
 MOST_CLUSTERS, LEAST_ROWS_PER_CLUSTER = 60, 5
 
 Array = NDArray[np.float64]
@@ -106,33 +104,8 @@ def _spectrum(points: Any, n_neighbors: int, count: int) -> tuple[Array, Array]:
     roots = np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
     scale = sparse.diags_array(1.0 / roots)
     scaled = sparse.csr_array(scale @ graph @ scale)
-    n_pieces, piece_of = csgraph.connected_components(graph, directed=False)
-    if len(roots) > _LARGE_ORDER and n_pieces < count:
-        values, vectors = _deflated_lanczos(scaled, roots, piece_of, n_pieces, count)
-    else:
-        last = len(roots) - 1
-        values, vectors = linalg.eigh(scaled.toarray(), subset_by_index=[last + 1 - count, last])
-        values, vectors = values[::-1], vectors[:, ::-1]
+    values, vectors = leading_eigenvectors(scaled, find_components(graph), count)
     return np.clip(1.0 - values, 0.0, None), vectors / roots[:, None]
-
-
-def _deflated_lanczos(
-    scaled: sparse.csr_array, roots: Array, piece_of: NDArray[np.int32], n_pieces: int, count: int
-) -> tuple[Array, Array]:
-    """Take the eigenvalue one, whose multiplicity Lanczos can miss, from the pieces, and the rest from Lanczos."""
-    known = np.zeros((len(roots), n_pieces))
-    known[np.arange(len(roots)), piece_of] = roots
-    known /= np.linalg.norm(known, axis=0)
-
-    def multiply(vector: Array) -> Array:
-        return np.asarray(scaled @ vector - known @ (known.T @ vector))
-
-    operator = LinearOperator(scaled.shape, matvec=multiply, dtype=np.float64)
-    start = RandomState(0).uniform(-1, 1, len(roots))
-    wanted = count - n_pieces
-    values, vectors = eigsh(operator, k=wanted, which="LA", v0=start, ncv=min(len(roots), 3 * wanted + 20))
-    order = np.argsort(-values)
-    return np.concatenate([np.ones(n_pieces), values[order]]), np.hstack([known, vectors[:, order]])
 
 
 def _evenness(embeddings: list[Array], n_clusters: int, random_state: RandomState) -> float:

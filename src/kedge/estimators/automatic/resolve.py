@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kedge.estimators.anchor_sets import spread_sizes
 from kedge.estimators.automatic.penalties import FITS, choose_value
 from kedge.estimators.automatic.settings import Setting
-from kedge.estimators.automatic.stage import run_trials, take_sample
-from kedge.estimators.automatic.trials import neighbors_of_sample
+from kedge.estimators.automatic.stage import run_trials
+from kedge.estimators.automatic.trials import Sample
 from kedge.sources.contract import RowSource
 
 # A FitPlan; its module imports this one.
@@ -53,7 +53,7 @@ def resolve_open_parameters(
         decided=result.decided,
         open_to_data=None,
     )
-    beta, gamma, tried = _settle_penalties(source, plan, settled, weights, fit_labels, random_state)
+    beta, gamma, tried = _settle_penalties(result.sample, plan, settled, fit_labels, random_state)
     report = result.report | tried
     report["chosen"] |= {"beta": beta} | ({"gamma": gamma} if len(source.view_names) > 1 else {})
     return replace(settled, beta=beta, gamma=gamma), report
@@ -68,10 +68,9 @@ def _kept_sizes(plan: Plan, setting: Setting, n_rows: int) -> tuple[int, ...]:
 
 
 def _settle_penalties(
-    source: RowSource,
+    sample: Sample,
     plan: Plan,
     settled: Plan,
-    weights: NDArray[np.float64],
     fit_labels: Callable[[RowSource, Plan, RandomState], NDArray[np.int64]],
     random_state: RandomState,
 ) -> tuple[float, float, dict[str, Any]]:
@@ -79,10 +78,8 @@ def _settle_penalties(
     betas, gammas = plan.open_to_data.betas, plan.open_to_data.gammas
     if len(betas) == len(gammas) == 1:
         return betas[0], gammas[0], {}
-    _, sampled = take_sample(source, random_state)
-    neighbors = neighbors_of_sample(sampled, weights.tolist(), plan.n_clusters)
     seeds = random_state.randint(np.iinfo(np.int32).max, size=FITS)
-    size = min(settled.anchors.sizes[0], sampled.n_rows)
+    size = min(settled.anchors.sizes[0], sample.source.n_rows)
     small = replace(
         settled,
         anchors=replace(settled.anchors, sizes=(size,)),
@@ -93,12 +90,12 @@ def _settle_penalties(
     )
 
     def with_gamma(value: float, fit: int) -> NDArray[np.int64]:
-        return fit_labels(sampled, replace(small, gamma=value, beta=betas[0]), RandomState(seeds[fit]))
+        return fit_labels(sample.source, replace(small, gamma=value, beta=betas[0]), RandomState(seeds[fit]))
 
     def with_beta(value: float, fit: int) -> NDArray[np.int64]:
-        return fit_labels(sampled, replace(small, gamma=gamma, beta=value), RandomState(seeds[fit]))
+        return fit_labels(sample.source, replace(small, gamma=gamma, beta=value), RandomState(seeds[fit]))
 
-    gamma, tried_gammas = choose_value("gamma", gammas, with_gamma, neighbors)
-    beta, tried_betas = choose_value("beta", betas, with_beta, neighbors)
+    gamma, tried_gammas = choose_value("gamma", gammas, with_gamma, sample.neighbors)
+    beta, tried_betas = choose_value("beta", betas, with_beta, sample.neighbors)
     tried = {"tried_gamma": tried_gammas, "tried_beta": tried_betas}
     return beta, gamma, {name: values for name, values in tried.items() if values}

@@ -14,7 +14,6 @@ from kedge.estimators.automatic.settings import Choices, Setting
 from kedge.estimators.automatic.trials import Sample, farthest_orders, filled_share, neighbors_of_sample, rows_alone
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.neighborhood import count_neighbors
-from kedge.sources.arrays import ArraySource
 from kedge.sources.contract import RowSource
 
 # Rows that settings are tried on, and whose groups the labels follow.
@@ -53,17 +52,12 @@ class OpenParameters:
 
 @dataclass(frozen=True)
 class AutomaticResult:
-    """The setting of the graph that is kept, the groups, and a report in plain words and numbers."""
+    """The sample, the setting of the graph that is kept, the groups, and a report in plain words and numbers."""
 
+    sample: Sample
     setting: Setting
     decided: DecidedGroups
     report: dict[str, Any]
-
-
-def take_sample(source: RowSource, random_state: RandomState) -> tuple[NDArray[np.intp], ArraySource]:
-    """Return at most 4,000 rows, and a source of them alone."""
-    rows = sample_rows(source.n_rows, MOST_TRIED, random_state)
-    return rows, rows_alone(source, rows)
 
 
 def run_trials(
@@ -79,7 +73,8 @@ def run_trials(
 
     The graph that is kept has the anchors that the user asked for, and of those settings the best.
     """
-    rows, sampled = take_sample(source, random_state)
+    rows = sample_rows(source.n_rows, MOST_TRIED, random_state)
+    sampled = rows_alone(source, rows)
     choices = choices.without_slow(n_clusters, filled_share(sampled))
     farthest: list[list[NDArray[Any]]] = []
     if "ffs" in choices.methods:
@@ -90,7 +85,7 @@ def run_trials(
     decision = decide(sample, plan, choices, n_clusters, random_state)
     chosen = next(one for one in decision.verdicts if one.setting.method == plan.method or plan.given is not None)
     decided = DecidedGroups(rows, decision.groups, decision.confidence)
-    return AutomaticResult(chosen.setting, decided, _report(decision, chosen, sampled.n_rows, n_clusters))
+    return AutomaticResult(sample, chosen.setting, decided, _report(decision, chosen, sampled.n_rows, n_clusters))
 
 
 def _report(decision: Decision, chosen: Verdict, n_rows: int, n_clusters: int) -> dict[str, Any]:
