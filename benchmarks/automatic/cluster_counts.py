@@ -10,7 +10,7 @@ from kedge import MSGL, SGL
 
 COUNTS = range(2, 21)
 SETS = ("digits", "orl", "citeseer", "tr11", "tr41", "tr45", "ba", "mnist")
-SEEDS = 5
+SEEDS = 3
 NOTES = """
 Made data: clouds with centres at least ten deviations apart, in 4 dimensions, and subspaces of dimension 3 at right
 angles, for 2 to 20 clusters of 40 rows. Real data: the number of classes is what people called them, not what is there;
