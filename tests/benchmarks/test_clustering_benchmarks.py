@@ -144,6 +144,15 @@ def test_quality_of_the_automatic_mode_prints_all_rivals():
     assert "less stable" in out
 
 
+@pytest.mark.needs("data")
+def test_label_tuned_scores_are_those_of_the_reproduction(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.setenv("KEDGE_DATA", os.pathsep.join(map(str, DATA_FOLDERS)))
+    tuned = importlib.import_module("benchmarks.automatic.quality").tuned_scores()
+    assert set(tuned) == {"ba", "orl", "tr11", "tr41", "tr45", "citeseer"}
+    assert tuned["tr11"] == pytest.approx((75.6, 70.9), abs=0.1)
+
+
 def test_criteria_are_compared():
     out = run_quick("criteria", "--sets", "digits", of="automatic")
     assert "modularity" in out

@@ -79,7 +79,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         on. ``graph_`` and ``predict`` are of the best setting with anchors chosen as ``anchors`` says. ``beta`` and
         ``gamma`` are compared in whole fits of the sample. ``auto_report_`` tells what was tried and why.
 
-        The trials do not grow with the rows; on small data all of it takes up to ten times a plain fit.
+        The trials do not grow with the rows; on small data all of it takes several times a plain fit.
 
         Parameters
         ----------
