@@ -76,7 +76,7 @@ def study(name, quick):
         sample = Sample(source, (1.0,), ones, neighbors_of_sample(source, [1.0], k), farthest)
         groups = [[one] for one in choices.settings()] * DRAWS
         heard = {}
-        for ballot in cast_ballots(sample, plan, groups, k, [k] * STARTS, random_state):
+        for ballot in cast_ballots(sample, plan, groups, k, STARTS, random_state):
             heard.setdefault(ballot.setting, []).append(ballot.labels)
         votes = [labels for labels in heard.values() if all(len(np.unique(one)) > 1 for one in labels)]
         others = [labels[0] for labels in votes[::3]]

@@ -1,6 +1,10 @@
-"""The automatic mode beside the rest: ``python -m benchmarks.automatic.quality [--quick] [--sets tr11,orl]``."""
+"""The automatic mode beside the rest: ``python -m benchmarks.automatic.quality [--quick] [--sets tr11,orl]``.
+
+What was measured goes, set by set, to a file that ``python -m benchmarks.automatic.verdicts`` reads.
+"""
 
 import argparse
+import json
 import time
 import warnings
 from pathlib import Path
@@ -12,28 +16,8 @@ from benchmarks.automatic import data, rivals
 from benchmarks.clustering import measure
 from kedge.metrics import clustering_accuracy, nmi
 from kedge.metrics.contingency import contingency_table
-from kedge.reproduce.plan import experiments
-from kedge.reproduce.results_file import RecordedResults
-from kedge.reproduce.stages import WHOLE
-from kedge.reproduce.summary import summarise
 
-RECORDED = Path(__file__).parents[1] / "results" / "paper" / "results.jsonl"
-NOTES = """
-ACC and NMI (by the larger entropy) in percent, mean over the seeds and standard deviation. No label was used by any row
-but "label-tuned": the best cell of the grid of `kedge reproduce`, chosen by the labels; and "paper", likewise.
-"less stable": rows with confidence below 0.5 in the automatic mode, the share of them that is wrong, and of the others.
-Seconds are of this run, one fit, and a ratio to the defaults.
-"""
-
-
-def tuned_scores():
-    """Return ACC and NMI of our best label-tuned cell by data set, from the recorded reproduction."""
-    records, found = RecordedResults(RECORDED), {}
-    for name in ("six-data-sets", "citeseer"):
-        for line in summarise(experiments()[name], records, WHOLE):
-            if line.label.endswith("(kedge, grid by labels)") and line.means:
-                found[line.data] = (line.means["acc"].value, line.means["nmi"].value)
-    return found
+RECORDS = Path(__file__).parent / "results" / "quality.jsonl"
 
 
 def wrong_rows(y, labels):
@@ -46,7 +30,7 @@ def wrong_rows(y, labels):
 
 
 def run(rows, method, n_seeds):
-    """Return scores, seconds and the last model of a method over its seeds; None if it cannot run."""
+    """Return scores, seconds and models of a method over its seeds; None if it cannot run."""
     scores, seconds, models = [], [], []
     for seed in range(n_seeds):
         begun = time.perf_counter()
@@ -58,60 +42,56 @@ def run(rows, method, n_seeds):
         seconds.append(time.perf_counter() - begun)
         scores.append((100 * clustering_accuracy(rows.y, model.labels_), 100 * nmi(rows.y, model.labels_)))
         models.append(model)
-    return np.array(scores), float(np.median(seconds)), models
+    return np.array(scores), seconds, models
 
 
-def stability_line(rows, models):
-    """Say how often rows of little confidence are wrong, and the others, over all seeds."""
-    low, wrong = [], []
-    for model in models:
-        low.append(np.asarray(model.confidence_) < 0.5)
-        wrong.append(wrong_rows(rows.y, model.labels_))
-    low, wrong = np.concatenate(low), np.concatenate(wrong)
-    if not low.any():
-        return "less stable: none"
-    inside, outside = wrong[low].mean(), wrong[~low].mean()
-    ratio = inside / max(outside, 1e-9)
-    return f"less stable: {low.mean():.1%} of rows, wrong {inside:.1%}, others {outside:.1%}, ratio {ratio:.2f}"
+def stability(rows, models):
+    """Return how many rows have little confidence, and how often these and the others are wrong, over all seeds."""
+    low = np.concatenate([np.asarray(model.confidence_) < 0.5 for model in models])
+    wrong = np.concatenate([wrong_rows(rows.y, model.labels_) for model in models])
+    return {
+        "low": float(low.mean()),
+        "wrong_low": float(wrong[low].mean()) if low.any() else None,
+        "wrong_others": float(wrong[~low].mean()) if not low.all() else None,
+    }
 
 
-def report_set(name, rows, tuned, quick):
-    """Print the table of one data set."""
-    print(f"{name}: {len(rows.y)} rows, {rows.n_clusters} classes", flush=True)
-    table, models, base = [], None, None
+def record_set(name, rows, quick):
+    """Run all methods on one data set and return what is kept of it."""
+    record = {"set": name, "n_rows": len(rows.y), "n_clusters": rows.n_clusters, "methods": {}}
     for method, (function, n_seeds) in rivals.METHODS.items():
-        found = run(rows, function, min(n_seeds, 2) if quick else n_seeds)
+        most = 2 if quick else data.MOST_SEEDS.get(name, n_seeds)
+        found = run(rows, function, min(n_seeds, most))
         if found is None:
-            table.append([method, "-", "-", "too many rows", ""])
             continue
-        scores, seconds, fitted = found
-        models = fitted if method == "automatic" else models
-        base = seconds if method == "defaults" else base
+        scores, seconds, models = found
+        if method == "automatic":
+            record["stability"] = stability(rows, models)
         mean, spread = scores.mean(axis=0), scores.std(axis=0)
-        cells = [f"{mean[i]:.1f} ± {spread[i]:.1f}" for i in (0, 1)]
-        table.append([method, *cells, f"{seconds:.2f}", seconds])
-    for label, known in (("label-tuned", tuned), ("paper", data.PAPER)):
-        if name in known:
-            table.append([label, *(f"{value:.1f}" for value in known[name]), "", ""])
-    for row in table:
-        row[-1] = f"{row[-1] / base:.1f}x" if isinstance(row[-1], float) and base else ""
-    measure.print_table(["method", "ACC", "NMI", "seconds", "to defaults"], table)
-    print(stability_line(rows, models) + "\n", flush=True)
+        record["methods"][method] = {
+            "acc": [float(value) for value in scores[:, 0]],
+            "nmi": [float(value) for value in scores[:, 1]],
+        }
+        said = f"ACC {mean[0]:.1f} ± {spread[0]:.1f}, NMI {mean[1]:.1f} ± {spread[1]:.1f}"
+        print(f"{name}: {method}: {said}, {np.median(seconds):.2f} s", flush=True)
+    return record
 
 
 def main():
-    """Print one table per data set."""
+    """Run the sets and append one line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few rows and seeds, to see that it runs")
     parser.add_argument("--sets", default=",".join(data.SETS), help="names, separated by commas")
+    parser.add_argument("--out", type=Path, default=RECORDS, help="file of records, one line per set")
     arguments = parser.parse_args()
     measure.start_run("The automatic mode beside the rest", arguments.quick)
-    print(NOTES.strip() + "\n", flush=True)
-    tuned = tuned_scores()
     for name in arguments.sets.split(","):
         rows = data.load(name, arguments.quick)
-        if rows is not None:
-            report_set(name, rows, tuned, arguments.quick)
+        if rows is None:
+            continue
+        line = json.dumps(record_set(name, rows, arguments.quick) | {"quick": arguments.quick})
+        with arguments.out.open("a") as file:
+            file.write(line + "\n")
 
 
 if __name__ == "__main__":

@@ -64,9 +64,10 @@ def confidence_of_rows(
     if decided is not None and len(decided.rows) == engine.n_rows:
         return decided.confidence
     votes = _repeat(engine, graph, n_clusters, random_state)
-    shared = engine.sum_blocks(partial(_count_shared, votes, labels, n_clusters))
+    shared = engine.sum_blocks(partial(_count_shared, votes, labels, n_clusters), with_views=labels.needs_views)
     shares = [counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0) for counts in shared.counts]
-    return engine.per_row(partial(_mean_share, votes, labels, shares), width=None, dtype=np.float64)
+    share = partial(_mean_share, votes, labels, shares)
+    return engine.per_row(share, width=None, dtype=np.float64, with_views=labels.needs_views)
 
 
 def _repeat(engine: Engine, graph: EmbeddedGraph, n_clusters: int, random_state: RandomState) -> HeardVotes:

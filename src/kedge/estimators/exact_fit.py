@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class NearestGroups:
 
     anchors: list[NDArray[Any]]
     groups: NDArray[np.int64]
+    needs_views: ClassVar[bool] = True
 
     def of(self, block: RowBlock) -> NDArray[np.int64]:
         """Return the groups of the nearest anchors."""
@@ -68,11 +69,11 @@ def exact_structure(
     if support.shape[1] < n_clusters:
         groups = _group_anchors_themselves(source, anchors, n_clusters)
         labels = NearestGroups(anchors, groups)
-        found = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=True)
+        found = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views)
         _check_every_group_has_rows(found, n_clusters)
     else:
         groups = group_anchors(support, anchor_labels)
-        found = engine.per_row(labels.of, width=None, dtype=np.int64)
+        found = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views)
 
     def solve_all(problems: GroupProblems) -> AnchorPairs:
         return engine.sum_blocks(partial(_pairs_of_block, problems, labels), with_views=True)

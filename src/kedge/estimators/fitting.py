@@ -269,7 +269,7 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
     else:
         found |= {
             "graph": engine.graph(fold_of_columns(layout)),
-            "labels": engine.per_row(labels.of, width=None, dtype=np.int64),
+            "labels": engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views),
         }
     return FittedGraph(
         embedding=embedding,

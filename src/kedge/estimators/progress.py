@@ -55,8 +55,9 @@ def show_progress(verbose: int) -> Iterator[Progress]:
         return
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
+        from rich.text import Text
     except ImportError:
         warnings.warn(
             "verbose=1 shows progress with rich, which is not installed: pip install 'kedge[cli]', or set verbose=0",
@@ -69,6 +70,14 @@ def show_progress(verbose: int) -> Iterator[Progress]:
     if not (console.is_terminal or console.is_jupyter):
         yield Silence()
         return
-    columns = (TextColumn("kedge: {task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=console, transient=True) as bar:
+
+    class RowsPerSecond(ProgressColumn):
+        """The speed, once there is one."""
+
+        def render(self, task: Any) -> Text:
+            return Text("" if not task.speed else f"{task.speed:,.0f} rows/s")
+
+    columns = (TextColumn("kedge: {task.description}"), BarColumn(), RowsPerSecond())
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    with RichProgress(*columns, *times, console=console, transient=True) as bar:
         yield TerminalBar(bar)

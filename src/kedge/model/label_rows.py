@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.random import RandomState
@@ -31,6 +31,11 @@ DAMPING_POWER = 2
 class RowLabels(Protocol):
     """Labels of any block of rows."""
 
+    @property
+    def needs_views(self) -> bool:
+        """Whether the rows are read, or their coefficients are enough."""
+        ...
+
     def of(self, block: RowBlock) -> NDArray[np.int64]:
         """Return the labels of the rows of a block."""
         ...
@@ -43,6 +48,7 @@ class EmbeddedLabels:
     row_map: NDArray[Any]
     singular_values: NDArray[np.float64]
     centers: NDArray[np.float64]
+    needs_views: ClassVar[bool] = False
 
     def of(self, block: RowBlock) -> NDArray[np.int64]:
         """Embed the rows and return the nearest centres."""
@@ -55,10 +61,33 @@ class GivenLabels:
     """Labels that are already there for all rows."""
 
     labels: NDArray[np.int64]
+    needs_views: ClassVar[bool] = False
 
     def of(self, block: RowBlock) -> NDArray[np.int64]:
         """Return the labels of the rows of a block."""
         return self.labels[block.rows]
+
+
+@dataclass(frozen=True)
+class DecidedLabels:
+    """Labels of some rows that are known, ascending, and others for all other rows; then numbered anew."""
+
+    rows: NDArray[np.intp]
+    labels: NDArray[np.int64]
+    others: RowLabels
+    numbers: NDArray[np.int64]
+
+    @property
+    def needs_views(self) -> bool:
+        """Whether the labels of other rows do."""
+        return self.others.needs_views
+
+    def of(self, block: RowBlock) -> NDArray[np.int64]:
+        """Return the labels of the rows of a block."""
+        found = self.others.of(block)
+        known = slice(*np.searchsorted(self.rows, [block.rows.start, block.rows.stop]))
+        found[self.rows[known] - block.rows.start] = self.labels[known]
+        return self.numbers[found]
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,21 @@ from kedge.estimators.automatic.trials import Ballot, Sample, cast_ballots
 from kedge.model.agreement import company_in_own_group
 from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.consensus import agreed_groups
+from kedge.model.local_moves import raise_modularity
+from kedge.model.neighborhood import count_neighbors
 
 # Draws of anchors that a setting is judged by, and clusterings of each.
 DRAWS, JUDGED_STARTS = 2, 2
 # By how much less modularity a setting counts e times less.
 TEMPERATURE = 0.01
-# Sets of anchors that vote, and their clusterings: into as many clusters as asked for, and into twice as many, which
-# cut across clusters that are hard to tell apart.
-VOTING_SETS, FULL_VOTES, FINE_VOTES = 48, 2, 2
-FINER = 2
+# Sets of anchors that vote, and clusterings of each.
+VOTING_SETS, VOTES = 48, 2
+# How much the labels of a plain fit count beside all votes: it builds one graph of several sets of anchors, which errs
+# in other places than the graphs of single sets.
+PLAIN_SHARE = 0.15
+# Rows then go where their near rows are, if clusters hold at least this many times as many rows as count as near: in
+# smaller clusters too many of the near rows are of others.
+REFINED_ROWS_PER_NEIGHBOR = 10
 
 
 @dataclass(frozen=True)
@@ -47,28 +53,39 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Decision:
-    """The settings by their verdicts, best first, and the groups of the sample."""
+    """The settings by their verdicts, best first, the groups of the sample, and whether near rows had the last word."""
 
     verdicts: list[Verdict]
     groups: NDArray[np.int64]
     confidence: NDArray[np.float64]
+    refined: bool
 
 
-def decide(sample: Sample, plan: AnchorPlan, choices: Choices, n_clusters: int, random_state: RandomState) -> Decision:
-    """Try all settings, let the better ones vote, and return the groups on which the votes agree."""
+def decide(
+    sample: Sample,
+    plan: AnchorPlan,
+    choices: Choices,
+    n_clusters: int,
+    plain: NDArray[np.int64],
+    random_state: RandomState,
+) -> Decision:
+    """Try all settings, let the better ones and a plain fit vote, and return the groups on which the votes agree."""
     settings = choices.settings()
     groups = [list(same) for _, same in groupby(settings, key=lambda one: (one.method, one.sizes))]
-    counts = [n_clusters] * JUDGED_STARTS
-    judged = cast_ballots(sample, plan, groups * DRAWS, n_clusters, counts, random_state)
+    judged = cast_ballots(sample, plan, groups * DRAWS, n_clusters, JUDGED_STARTS, random_state)
     verdicts = _judge(settings, judged)
-    finer = min(FINER * n_clusters, sample.source.n_rows // 2)
-    votes = [n_clusters] * FULL_VOTES + [max(finer, n_clusters)] * FINE_VOTES
     seats = _allocate([one.share for one in verdicts], VOTING_SETS)
     voting = [[one.setting] for one, number in zip(verdicts, seats, strict=True) for _ in range(number)]
-    cast = cast_ballots(sample, plan, voting, n_clusters, votes, random_state) or judged
+    cast = cast_ballots(sample, plan, voting, n_clusters, VOTES, random_state) or judged
     labels = [ballot.labels for ballot in cast]
-    found = number_by_first_rows(agreed_groups(labels, n_clusters))
-    return Decision(verdicts, found, company_in_own_group(labels, found))
+    weights = np.append(np.full(len(labels), (1.0 - PLAIN_SHARE) / len(labels)), PLAIN_SHARE)
+    found = agreed_groups([*labels, plain], n_clusters, weights)
+    n_near, n_rows = count_neighbors(len(plain), n_clusters), len(plain)
+    refined = n_rows >= REFINED_ROWS_PER_NEIGHBOR * n_near * n_clusters
+    if refined:
+        found = raise_modularity(sample.neighbors, found)
+    found = number_by_first_rows(found)
+    return Decision(verdicts, found, company_in_own_group(labels, found), refined)
 
 
 def _judge(settings: Sequence[Setting], ballots: Sequence[Ballot]) -> list[Verdict]:

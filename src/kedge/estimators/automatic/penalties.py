@@ -12,7 +12,7 @@ from kedge.model.neighborhood import modularity
 # Tried where the parameter is "auto"; the first is what a fit does without being asked.
 BETAS = (0.0, 0.1, 1.0)
 GAMMAS = (-5.0, -1.0, -25.0)
-# Fits with each value.
+# Fits with each value that is better in the first.
 FITS = 2
 # A value other than the usual one has to be better by this much.
 MARGIN = 0.005
@@ -39,10 +39,11 @@ def choose_value(
     """
     if len(values) == 1:
         return values[0], []
-    means = []
-    for value in values:
-        means.append(float(np.mean([modularity(neighbors, labels_with(value, fit)) for fit in range(FITS)])))
-    best = int(np.argmax(means))
-    chosen = best if means[best] > means[0] + MARGIN else 0
+    heard = [[modularity(neighbors, labels_with(value, 0))] for value in values]
+    promising = [place for place, found in enumerate(heard) if found[0] > heard[0][0] + MARGIN]
+    for place in [0, *promising] if promising else []:
+        heard[place] += [modularity(neighbors, labels_with(values[place], fit)) for fit in range(1, FITS)]
+    means = [float(np.mean(found)) for found in heard]
+    chosen = max([0, *promising], key=lambda place: means[place] - MARGIN * (place > 0))
     tried = [{name: value, "modularity": mean} for value, mean in zip(values, means, strict=True)]
     return values[chosen], tried

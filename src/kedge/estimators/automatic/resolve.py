@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from kedge.estimators.anchor_sets import spread_sizes
 from kedge.estimators.automatic.penalties import FITS, choose_value
-from kedge.estimators.automatic.settings import Setting
+from kedge.estimators.automatic.settings import USUAL_ALPHA, USUAL_LOCALITY, Setting
 from kedge.estimators.automatic.stage import run_trials
 from kedge.estimators.automatic.trials import Sample
 from kedge.sources.contract import RowSource
 
 # A FitPlan; its module imports this one.
 Plan = Any
+# Of a fit of a sample, of which nobody hears.
+_ALONE = {"decided": None, "checkpoint": None, "callback": None, "exact": False}
 
 
 def resolve_open_parameters(
@@ -42,8 +44,13 @@ def resolve_open_parameters(
     random_state : RandomState
         Of this stage alone, so that a fit that goes on from a checkpoint decides the same.
     """
+
+    def plain_labels(sampled: RowSource) -> NDArray[np.int64]:
+        return fit_labels(sampled, _plain(plan, sampled.n_rows), random_state)
+
+    opened = plan.open_to_data.choices
     result = run_trials(
-        source, plan.anchors, plan.open_to_data.choices, plan.n_clusters, prior, weights.tolist(), random_state
+        source, plan.anchors, opened, plan.n_clusters, prior, weights.tolist(), plain_labels, random_state
     )
     settled = replace(
         plan,
@@ -67,6 +74,25 @@ def _kept_sizes(plan: Plan, setting: Setting, n_rows: int) -> tuple[int, ...]:
     return spread_sizes(n_anchors, len(plan.anchors.sizes), plan.n_clusters, n_rows)
 
 
+def _plain(plan: Plan, n_rows: int) -> Plan:
+    """Return the plan of a fit of the sample with the usual value of everything that is open."""
+    choices = plan.open_to_data.choices
+    return replace(
+        plan,
+        alpha=_usual(USUAL_ALPHA, choices.alphas),
+        locality=_usual(USUAL_LOCALITY, choices.localities),
+        beta=plan.open_to_data.betas[0],
+        gamma=plan.open_to_data.gammas[0],
+        anchors=replace(plan.anchors, sizes=tuple(min(size, n_rows) for size in plan.anchors.sizes)),
+        open_to_data=None,
+        **_ALONE,
+    )
+
+
+def _usual(value: float, choices: tuple[float, ...]) -> float:
+    return value if value in choices else choices[0]
+
+
 def _settle_penalties(
     sample: Sample,
     plan: Plan,
@@ -83,10 +109,7 @@ def _settle_penalties(
     small = replace(
         settled,
         anchors=replace(settled.anchors, sizes=(size,)),
-        decided=None,
-        checkpoint=None,
-        callback=None,
-        exact=False,
+        **_ALONE,
     )
 
     def with_gamma(value: float, fit: int) -> NDArray[np.int64]:

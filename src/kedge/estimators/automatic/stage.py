@@ -1,25 +1,30 @@
 """The stage of a fit in which the data decide: a sample of rows, trials on it, and what they say."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from kedge.estimators.anchor_sets import AnchorPlan
+from kedge.estimators.anchor_sets import AnchorPlan, choose_set
 from kedge.estimators.automatic.decision import Decision, Verdict, decide
-from kedge.estimators.automatic.settings import Choices, Setting
+from kedge.estimators.automatic.settings import FILLED_SHARE, Choices, Setting
 from kedge.estimators.automatic.trials import Sample, farthest_orders, filled_share, neighbors_of_sample, rows_alone
 from kedge.model.anchor_selection.row_access import sample_rows
+from kedge.model.anchor_spreading import NearAnchors, SpreadLabels, spread_from
 from kedge.model.neighborhood import count_neighbors
 from kedge.sources.contract import RowSource
 
 # Rows that settings are tried on, and whose groups the labels follow.
-MOST_TRIED = 4_000
+MOST_TRIED = 3_000
 # Searches of farthest rows that the settings with such anchors share.
 FARTHEST_DRAWS = 4
+# Anchors per cluster up to which they are searched, beside other methods: the time grows with the cube.
+FARTHEST_PER_CLUSTER = 10
+# Anchors through which labels spread to rows beyond the sample, and the rows per anchor that they are centres of.
+SPREADING_ANCHORS, ROWS_PER_ANCHOR = 400, 15
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,14 @@ class DecidedGroups:
         Their clusters.
     confidence : array of shape (n_decided,)
         See :func:`kedge.model.agreement.company_in_own_group`.
+    spread : SpreadLabels or None
+        From these rows to the others, where there are any; None for the nearest clusters in the embedding.
     """
 
     rows: NDArray[np.intp]
     groups: NDArray[np.int64]
     confidence: NDArray[np.float64]
+    spread: SpreadLabels | None = None
 
 
 @dataclass(frozen=True)
@@ -67,25 +75,43 @@ def run_trials(
     n_clusters: int,
     prior: NDArray[np.float64],
     weights: Sequence[float],
+    plain_labels: Callable[[RowSource], NDArray[np.int64]],
     random_state: RandomState,
 ) -> AutomaticResult:
     """Try the settings that are open on a sample of rows.
 
-    The graph that is kept has the anchors that the user asked for, and of those settings the best.
+    The graph that is kept has the anchors that the user asked for, and of those settings the best. ``plain_labels``
+    fits a sample with the usual settings.
     """
     rows = sample_rows(source.n_rows, MOST_TRIED, random_state)
     sampled = rows_alone(source, rows)
-    choices = choices.without_slow(n_clusters, filled_share(sampled))
+    filled = filled_share(sampled)
+    choices = choices.without_slow(n_clusters, filled)
     farthest: list[list[NDArray[Any]]] = []
     if "ffs" in choices.methods:
-        size = max(one.largest(sampled.n_rows, n_clusters) for one in choices.settings())
+        most = max(one.largest(sampled.n_rows, n_clusters) for one in choices.settings())
+        size = min(most, FARTHEST_PER_CLUSTER * n_clusters) if len(choices.methods) > 1 else most
         farthest = farthest_orders(sampled, plan, prior, size, FARTHEST_DRAWS, random_state)
     neighbors = neighbors_of_sample(sampled, weights, n_clusters)
     sample = Sample(sampled, tuple(float(weight) for weight in weights), prior, neighbors, farthest)
-    decision = decide(sample, plan, choices, n_clusters, random_state)
+    decision = decide(sample, plan, choices, n_clusters, plain_labels(sampled), random_state)
     chosen = next(one for one in decision.verdicts if one.setting.method == plan.method or plan.given is not None)
-    decided = DecidedGroups(rows, decision.groups, decision.confidence)
+    spread = None
+    dense, whole = filled >= FILLED_SHARE, sampled.observed(slice(0, 1)) is None
+    if sampled.n_rows < source.n_rows and decision.refined and dense and whole:
+        spread = _begin_to_spread(source, sample, plan, decision.groups, random_state)
+    decided = DecidedGroups(rows, decision.groups, decision.confidence, spread)
     return AutomaticResult(sample, chosen.setting, decided, _report(decision, chosen, sampled.n_rows, n_clusters))
+
+
+def _begin_to_spread(
+    source: RowSource, sample: Sample, plan: AnchorPlan, groups: NDArray[np.int64], random_state: RandomState
+) -> SpreadLabels:
+    seen = rows_alone(source, sample_rows(source.n_rows, SPREADING_ANCHORS * ROWS_PER_ANCHOR, random_state))
+    method = replace(plan, method="kmeans", given=None)
+    anchors = choose_set(seen, method, sample.prior, SPREADING_ANCHORS, random_state)
+    near = NearAnchors.of_views(anchors, sample.weights)
+    return spread_from(near, sample.source.read(slice(0, sample.source.n_rows)), groups)
 
 
 def _report(decision: Decision, chosen: Verdict, n_rows: int, n_clusters: int) -> dict[str, Any]:
