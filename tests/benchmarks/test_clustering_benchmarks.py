@@ -17,13 +17,18 @@ ROOT = Path(__file__).parents[2]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def run_quick(name, *arguments, of="clustering"):
-    command = [sys.executable, "-m", f"benchmarks.{of}.{name}", "--quick", *arguments]
+def run_program(name, *arguments, of="clustering"):
+    command = [sys.executable, "-m", f"benchmarks.{of}.{name}", *arguments]
     environment = os.environ | ONE_THREAD | {"KEDGE_DATA": os.pathsep.join(map(str, DATA_FOLDERS))}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert "QUICK RUN" in done.stdout
     return done.stdout
+
+
+def run_quick(name, *arguments, of="clustering"):
+    out = run_program(name, "--quick", *arguments, of=of)
+    assert "QUICK RUN" in out
+    return out
 
 
 @pytest.fixture
@@ -137,18 +142,24 @@ def test_cells_are_dropped_at_the_share_asked_for_and_no_row_loses_all(monkeypat
 # The automatic mode.
 
 
-def test_quality_of_the_automatic_mode_prints_all_rivals():
-    out = run_quick("quality", "--sets", "digits", of="automatic")
-    for method in ("automatic", "defaults", "k-means, best of 100", "LSC", "adaptive neighbours", "SpectralClustering"):
+def test_quality_of_the_automatic_mode_is_recorded_and_judged(tmp_path):
+    records = tmp_path / "records.jsonl"
+    run_quick("quality", "--sets", "digits", "--out", str(records), of="automatic")
+    run_quick("grid", "--sets", "digits", "--out", str(records), of="automatic")
+    assert len(records.read_text().splitlines()) == 2
+    out = run_program("verdicts", "--records", str(records), of="automatic")
+    methods = ("automatic", "defaults", "k-means, best of 100", "LSC", "adaptive neighbours", "SpectralClustering")
+    for method in (*methods, "label-tuned"):
         assert f"\n{method}" in out
-    assert "less stable" in out
+    for verdict in ("worst beside the defaults", "standard deviation of ACC", "others wrong"):
+        assert verdict in out
 
 
 @pytest.mark.needs("data")
 def test_label_tuned_scores_are_those_of_the_reproduction(monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
     monkeypatch.setenv("KEDGE_DATA", os.pathsep.join(map(str, DATA_FOLDERS)))
-    tuned = importlib.import_module("benchmarks.automatic.quality").tuned_scores()
+    tuned = importlib.import_module("benchmarks.automatic.verdicts").tuned_scores()
     assert set(tuned) == {"ba", "orl", "tr11", "tr41", "tr45", "citeseer"}
     assert tuned["tr11"] == pytest.approx((75.6, 70.9), abs=0.1)
 

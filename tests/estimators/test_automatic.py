@@ -12,14 +12,17 @@ from sklearn.exceptions import ConvergenceWarning
 import kedge
 from kedge import MSGL, SGL
 from kedge.datasets import make_multiview
+from kedge.engines import block_rows
 from kedge.estimators import confidence
-from kedge.estimators.automatic import stage
+from kedge.estimators.automatic import decision, stage
 from kedge.estimators.automatic.decision import TEMPERATURE, VOTING_SETS, _allocate, _judge
 from kedge.estimators.automatic.penalties import choose_value
 from kedge.estimators.automatic.settings import ALPHAS, FEW, LOCALITIES, MANY, USUAL_SHARE, Choices, Setting
 from kedge.estimators.automatic.trials import Ballot
 from kedge.metrics import clustering_accuracy
 from kedge.model.agreement import company_in_own_group
+from kedge.model.anchor_spreading import spread_from
+from kedge.model.consensus import agreed_groups
 from kedge.model.neighborhood import count_neighbors, modularity, neighbor_graph
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -116,6 +119,73 @@ def test_rows_beyond_the_sample_follow_its_clusters(monkeypatch):
     assert model.auto_report_["n_rows"] == 80
     assert clustering_accuracy(CLASSES, model.labels_) == 1.0
     assert model.confidence_.shape == (160,)
+
+
+@pytest.fixture
+def many_rows(monkeypatch):
+    """More rows than are tried, in clusters large enough that near rows have the last word."""
+    monkeypatch.setattr(stage, "MOST_TRIED", 450)
+    monkeypatch.setattr(stage, "SPREADING_ANCHORS", 60)
+    return make_blobs(1_200, 6, centers=4, cluster_std=1.2, random_state=5)
+
+
+def test_labels_spread_to_rows_beyond_the_sample(many_rows, monkeypatch):
+    rows, classes = many_rows
+    spread = []
+    monkeypatch.setattr(stage, "spread_from", lambda *parts: spread.append(spread_from(*parts)) or spread[-1])
+    model = SGL(4, alpha="auto", random_state=0).fit(rows)
+    assert len(spread) == 1
+    assert clustering_accuracy(classes, model.labels_) > 0.99
+    assert list(dict.fromkeys(model.labels_)) == [0, 1, 2, 3]
+
+
+def test_spread_labels_do_not_hang_on_blocks_threads_or_files(many_rows, tmp_path, monkeypatch):
+    rows, _ = many_rows
+    model = SGL(4, alpha="auto", random_state=0)
+    whole = clone(model).fit(rows).labels_
+    np.save(tmp_path / "rows.npy", rows)
+    monkeypatch.setattr(block_rows, "MOST_ROWS", 64)
+    streamed = clone(model).set_params(n_jobs=1).fit(tmp_path / "rows.npy")
+    np.testing.assert_array_equal(streamed.labels_, whole)
+
+
+def test_spread_labels_of_a_cluster_of_machines_are_the_same(many_rows):
+    array = pytest.importorskip("dask.array")
+    rows, _ = many_rows
+    model = SGL(4, alpha="auto", random_state=0)
+    found = clone(model).fit(array.from_array(rows, chunks=(400, 6))).labels_
+    np.testing.assert_array_equal(np.asarray(found), clone(model).fit(rows).labels_)
+
+
+def test_rows_of_many_zeros_go_to_the_nearest_cluster_instead(many_rows, monkeypatch):
+    monkeypatch.setattr(stage, "_begin_to_spread", lambda *parts: pytest.fail("rows of many zeros do not spread"))
+    rng = np.random.default_rng(0)
+    classes = rng.integers(3, size=1_200)
+    rows = np.zeros((1_200, 90))
+    for row, one in enumerate(classes):
+        rows[row, 30 * one + rng.choice(30, size=5, replace=False)] = 1.0
+    model = SGL(3, alpha="auto", random_state=0).fit(sparse.csr_array(rows))
+    assert clustering_accuracy(classes, model.labels_) > 0.95
+
+
+def test_rows_of_small_clusters_keep_what_the_votes_say(monkeypatch):
+    monkeypatch.setattr(decision, "raise_modularity", lambda *parts: pytest.fail("clusters of 40 rows are small"))
+    SGL(4, alpha="auto", random_state=0).fit(BLOBS)
+
+
+def test_a_plain_fit_has_its_say(monkeypatch):
+    heard = []
+
+    def listen(votes, n_groups, weights):
+        heard.append((votes[-1], weights))
+        return agreed_groups(votes, n_groups, weights)
+
+    monkeypatch.setattr(decision, "agreed_groups", listen)
+    SGL(4, alpha="auto", random_state=0).fit(BLOBS)
+    (plain, weights), *others = heard
+    assert not others
+    assert clustering_accuracy(CLASSES, plain) == 1.0
+    assert weights[-1] == pytest.approx(decision.PLAIN_SHARE * weights.sum())
 
 
 def test_new_rows_join_their_clusters(fitted):
