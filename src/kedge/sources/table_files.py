@@ -101,7 +101,10 @@ def _read_batch(path: Path, group: int, columns: list[str]) -> Any:
         places = [reader.schema.get_field_index(name) for name in columns]
     options = ipc.IpcReadOptions(included_fields=sorted(places))
     with pa.OSFile(str(path)) as file, ipc.open_file(file, options=options) as reader:
-        return pa.Table.from_batches([reader.get_batch(group)])
+        table = pa.Table.from_batches([reader.get_batch(group)])
+        # A damaged batch may claim more rows than its buffers hold, and nobody else looks.
+        table.validate()
+        return table
 
 
 def _batch_rows(file: BinaryIO, n_batches: int) -> list[int]:
@@ -116,6 +119,8 @@ def _batch_rows(file: BinaryIO, n_batches: int) -> list[int]:
         if size == _CONTINUATION:
             (size,) = struct.unpack("<I", file.read(4))
         kind, rows, body = _message_head(file.read(size))
+        if body < 0 or rows < 0:
+            raise struct.error("a message of negative size")
         if kind == _RECORD_BATCH:
             counts.append(rows)
         file.seek(body, 1)
