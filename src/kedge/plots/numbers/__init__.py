@@ -1,0 +1,1 @@
+"""The numbers behind the figures, computed once for plots and reports."""
