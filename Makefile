@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo test lint format bench bench-clustering bench-multi-view bench-scale bench-baselines sanitize clean
+.PHONY: demo test browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines docs sanitize clean
 .DELETE_ON_ERROR:
 
 # Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
@@ -20,6 +20,17 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# Debian's Chromium and its driver, without which the tests of the report in a browser are skipped.
+browser:
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "make browser: put chromium and chromedriver on the PATH; without apt-get this cannot be done here" >&2; \
+		exit 1; fi; \
+	root=; if [ "$$(id -u)" != 0 ]; then root=sudo; \
+		command -v sudo >/dev/null || { echo "make browser: run it as root, or install sudo" >&2; exit 1; }; fi; \
+	{ $$root apt-get update --quiet=2 && $$root apt-get install --quiet=2 --yes chromium chromium-driver; } || \
+		{ echo "make browser: chromium and chromium-driver could not be installed; see the lines above" >&2; exit 1; }
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -54,6 +65,10 @@ bench-scale: $(INSTALLED)
 # The fast baselines on MNIST and the matching pursuit beside one row at a time; some minutes.
 bench-baselines: $(INSTALLED)
 	for program in mnist matching_pursuit; do $(BIN)/python -m benchmarks.baselines.$$program || exit 1; done
+
+# The site, in docs/_build/html: pages, reference, and a gallery that runs all examples; one or two minutes.
+docs: $(INSTALLED)
+	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --nitpicky -d docs/_build/doctrees docs docs/_build/html
 
 # The C++ solver alone, under the address, undefined-behaviour and thread sanitizers.
 sanitize:

@@ -1,6 +1,7 @@
 """Fixtures and marks shared by all tests."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def find_data(name: str) -> Path:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the one mark for what may be absent on a user's machine."""
     config.addinivalue_line(
-        "markers", "needs(what): skipped without 'data', 'published' (outputs of releases) or 'linux'"
+        "markers", "needs(what): skipped without 'data', 'published' (outputs of releases), 'browser' or 'linux'"
     )
 
 
@@ -50,6 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     present = {
         "data": any(folder.is_dir() for folder in DATA_FOLDERS),
         "published": any(folder.is_dir() for folder in PUBLISHED),
+        "browser": all(shutil.which(program) for program in ("chromium", "chromedriver")),
         "linux": sys.platform.startswith("linux"),
     }
     for item in items:
