@@ -1,0 +1,58 @@
+"""How much memory this process holds, and held at most."""
+
+import sys
+from pathlib import Path
+
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
+
+
+def resident_bytes() -> int | None:
+    """Return the memory that the process holds now; None where the system does not tell."""
+    return _from_status("VmRSS")
+
+
+class PeakMemory:
+    """The most that the process holds from here on, beyond what it holds here.
+
+    Linux keeps the highest mark of a process and lets it be set back. Where it cannot be set back, the mark tells the
+    peak only if it has risen since; otherwise the peak is unknown, not zero.
+    """
+
+    def __init__(self) -> None:
+        try:
+            _CLEAR.write_text("5")
+            self._is_set_back = True
+        except OSError:
+            self._is_set_back = False
+        self._mark = _highest_bytes()
+        self._before = resident_bytes() or self._mark
+
+    def read(self) -> int | None:
+        """Return the peak so far, in bytes."""
+        highest = _highest_bytes()
+        if highest is None or self._mark is None or self._before is None:
+            return None
+        if highest == self._mark and not self._is_set_back:
+            return None
+        return max(highest - self._before, 0)
+
+
+def _highest_bytes() -> int | None:
+    # The usual ``ru_maxrss`` of Linux begins at what the parent held when it started this process; this does not.
+    if _STATUS.exists():
+        return _from_status("VmHWM")
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _from_status(name: str) -> int | None:
+    try:
+        lines = _STATUS.read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), None)

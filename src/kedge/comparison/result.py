@@ -1,0 +1,205 @@
+"""What a comparison found, and its tables."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kedge.comparison.tables import Table, csv_of, html_of, markdown_of, text_of
+from kedge.metrics import ari, clustering_accuracy, nmi, purity
+
+SCORES: dict[str, Callable[..., float]] = {
+    "accuracy": clustering_accuracy,
+    "nmi": nmi,
+    "ari": ari,
+    "purity": purity,
+}
+AGREEMENTS: dict[str, Callable[..., float]] = {"nmi": nmi, "ari": ari}
+SIDE_BY_SIDE = "views side by side at unit energy"
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One method of a comparison.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    settings : dict
+        Parameters that were set.
+    status : {"ran", "refused", "failed"}
+        Whether there are labels; "refused" if it was not begun.
+    reason : str
+        Why there are no labels.
+    labels : ndarray of shape (n_samples,) or None
+        Clusters.
+    seconds : float or None
+        Time of the fit alone, without reading or starting anything.
+    peak_bytes : int or None
+        Most memory during the fit, beyond the rows and the libraries; None where the system does not tell.
+    scores : dict of str to float
+        Against the labels given: accuracy, nmi, ari, purity; empty without them.
+    notes : tuple of str
+        What was done to the data for this method, and warnings of the fit.
+    """
+
+    method: str
+    settings: dict[str, Any]
+    status: str
+    reason: str = ""
+    labels: NDArray[np.int64] | None = None
+    seconds: float | None = None
+    peak_bytes: int | None = None
+    scores: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Method and settings in one word."""
+        listed = ",".join(f"{name}={value}" for name, value in self.settings.items())
+        return f"{self.method}:{listed}" if listed else self.method
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters found."""
+        return None if self.labels is None else len(np.unique(self.labels))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several methods on the same rows; shows itself as a table.
+
+    Attributes
+    ----------
+    rows : list of MethodResult
+        One per method, in the order asked for; methods without labels say why.
+    n_samples : int
+        Rows of the data.
+    view_names : tuple of str
+        Views of the data.
+    has_labels : bool
+        Whether labels were given to score against.
+    """
+
+    rows: list[MethodResult]
+    n_samples: int
+    view_names: tuple[str, ...]
+    has_labels: bool
+
+    @property
+    def finished(self) -> list[MethodResult]:
+        """The methods that have labels."""
+        return [row for row in self.rows if row.labels is not None]
+
+    def agreement(self, measure: str = "nmi") -> NDArray[np.float64]:
+        """Return how much the labels of every two methods agree.
+
+        Parameters
+        ----------
+        measure : {"nmi", "ari"}, default="nmi"
+            Normalised mutual information or adjusted Rand index.
+
+        Returns
+        -------
+        agreement : ndarray of shape (n_finished, n_finished)
+            Symmetric, in the order of ``finished``; one on the diagonal.
+        """
+        if measure not in AGREEMENTS:
+            raise ValueError(f"measure={measure!r} should be one of {', '.join(map(repr, AGREEMENTS))}")
+        labels = [row.labels for row in self.finished]
+        table = np.eye(len(labels))
+        for i, first in enumerate(labels):
+            for j in range(i):
+                table[i, j] = table[j, i] = AGREEMENTS[measure](first, labels[j])
+        return table
+
+    def tables(self) -> list[Table]:
+        """Return the tables to show: the methods, then what there is to say, then agreement if no labels were given."""
+        shown = [self._table_of_methods()]
+        if not self.has_labels and len(self.finished) > 1:
+            names = [row.name for row in self.finished]
+            for measure, title in (("nmi", "Agreement, NMI in %"), ("ari", "Agreement, adjusted Rand in %")):
+                values = self.agreement(measure)
+                cells = [[name, *(f"{100 * v:.1f}" for v in line)] for name, line in zip(names, values, strict=True)]
+                shown.append(Table(title, ["method", *names], cells))
+        return shown
+
+    def _table_of_methods(self) -> Table:
+        scores = list(SCORES) if self.has_labels else []
+        header = ["method", "clusters", *(f"{score}, %" for score in scores), "seconds", "peak MiB", "notes"]
+        lines = []
+        for row in self.rows:
+            notes = "; ".join(([f"{row.status}: {row.reason}"] if row.reason else []) + list(row.notes))
+            lines.append(
+                [
+                    row.name,
+                    _shown(row.n_clusters, "d"),
+                    *(_shown(None if row.labels is None else 100 * row.scores[score], ".1f") for score in scores),
+                    _shown(row.seconds, ".3f"),
+                    _shown(None if row.peak_bytes is None else row.peak_bytes / 2**20, ",.1f"),
+                    notes,
+                ]
+            )
+        views = "" if len(self.view_names) == 1 else f", views {', '.join(self.view_names)}"
+        return Table(f"{self.n_samples:,} rows{views}", header, lines)
+
+    def to_text(self) -> str:
+        """Return the tables for a terminal."""
+        return "\n\n".join(map(text_of, self.tables())) + "\n"
+
+    def to_markdown(self) -> str:
+        """Return the tables in Markdown."""
+        return "\n\n".join(map(markdown_of, self.tables())) + "\n"
+
+    def to_html(self) -> str:
+        """Return the tables in HTML."""
+        return "\n".join(map(html_of, self.tables())) + "\n"
+
+    def to_csv(self) -> str:
+        """Return one line per method: exact numbers, scores or agreement with every other method."""
+        names = [row.name for row in self.finished]
+        pairs = {measure: self.agreement(measure) for measure in AGREEMENTS} if not self.has_labels else {}
+        scores = list(SCORES) if self.has_labels else []
+        header = ["method", "settings", "status", "n_clusters", *scores, "seconds", "peak_bytes", "reason", "notes"]
+        header += [f"{measure} with {name}" for measure in pairs for name in names]
+        lines = []
+        for row in self.rows:
+            line: list[Any] = [row.method, row.name.partition(":")[2], row.status, row.n_clusters]
+            line += [row.scores.get(score) for score in scores]
+            line += [row.seconds, row.peak_bytes, row.reason, "; ".join(row.notes)]
+            place = next((number for number, one in enumerate(self.finished) if one is row), None)
+            for values in pairs.values():
+                line += [None] * len(names) if place is None else values[place].tolist()
+            lines.append(["" if cell is None else str(cell) for cell in line])
+        return csv_of(Table("", header, lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, words and lists, for JSON; ``agreement`` is of the finished methods."""
+        names = ("method", "settings", "status", "reason", "seconds", "peak_bytes", "scores", "n_clusters")
+        rows = [{name: getattr(row, name) for name in names} | {"notes": list(row.notes)} for row in self.rows]
+        for line, row in zip(rows, self.rows, strict=True):
+            line["labels"] = None if row.labels is None else row.labels.tolist()
+        agreement: dict[str, Any] = {"methods": [row.name for row in self.finished]}
+        agreement |= {measure: self.agreement(measure).tolist() for measure in AGREEMENTS}
+        return {
+            "n_samples": self.n_samples,
+            "views": list(self.view_names),
+            "has_labels": self.has_labels,
+            "methods": rows,
+            "agreement": agreement,
+        }
+
+    def __str__(self) -> str:
+        """Return the tables for a terminal."""
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """Show the tables in a notebook."""
+        return self.to_html()
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
