@@ -1,0 +1,214 @@
+"""``kedge fit`` from the outside: the folder it leaves, what it prints, and bad input in one line."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from data_file_writers import write_csv, write_npz, write_parquet, write_sparse_npz
+from typer.testing import CliRunner
+
+import kedge
+from kedge.cli.commands import app
+from kedge.datasets import make_multiview
+from kedge.metrics import clustering_accuracy
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    rng = np.random.default_rng(0)
+    labels = np.arange(90) % 3
+    return rng.normal(size=(90, 4)) + 10.0 * np.eye(3, 4)[labels], labels
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command in an empty folder; return exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        done = CliRunner().invoke(app, [str(one) for one in arguments])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.stdout, done.stderr
+
+    return call
+
+
+def refused(result, *words):
+    code, out, err = result
+    assert (code, out) == (2, ""), result
+    assert len(err.splitlines()) == 1, err
+    for word in words:
+        assert str(word) in err, err
+
+
+def test_the_folder_of_a_run_holds_everything(run, blobs, tmp_path):
+    rows, labels = blobs
+    write_csv(tmp_path / "blobs.csv", rows, labels)
+    code, out, err = run("fit", "blobs.csv", "-k", 3, "--label-column", "y", "--out", "done")
+    assert (code, err) == (0, "")
+    for word in ("rows", "90", "4 columns, from blobs.csv", "30, 30, 30", "accuracy 1.000", str(tmp_path / "done")):
+        assert word in out
+    folder = tmp_path / "done"
+    assert {path.name for path in folder.iterdir()} == {"labels.csv", "labels.parquet", "model.kedge", "run.json"}
+    model = kedge.load(folder / "model.kedge")
+    expected = kedge.SGL(3, random_state=0).fit(rows)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert list(model.feature_names_in_) == ["a", "b", "c", "d"]
+    assert model.verbose == 0
+    for table in (pyarrow.csv.read_csv(folder / "labels.csv"), pyarrow.parquet.read_table(folder / "labels.parquet")):
+        assert table.column_names == ["row", "label", "confidence"]
+        assert table["row"].to_pylist() == list(range(90))
+        np.testing.assert_array_equal(table["label"].to_numpy(), expected.labels_)
+        np.testing.assert_allclose(table["confidence"].to_numpy(), expected.confidence_)
+    record = json.loads((folder / "run.json").read_text())
+    assert record["kedge"] == kedge.__version__
+    assert set(record["seconds"]) == {"read", "fit", "write"}
+    [view] = record["data"]
+    assert view == {
+        "name": "blobs",
+        "path": str(tmp_path / "blobs.csv"),
+        "kind": "csv",
+        "n_rows": 90,
+        "n_columns": 4,
+        "feature_names": ["a", "b", "c", "d"],
+        "image_shape": None,
+    }
+    assert (record["estimator"], record["n_rows"], record["n_clusters"]) == ("SGL", 90, 3)
+    assert record["parameters"]["random_state"] == 0
+    assert record["labels_given"] == {"column": "y", "scores": {"accuracy": 1.0, "nmi": 1.0, "purity": 1.0}}
+
+
+def test_json_is_all_that_is_printed(run, blobs, tmp_path):
+    write_parquet(tmp_path / "blobs.parquet", *blobs)
+    code, out, err = run("fit", "blobs.parquet", "--drop", "y", "--json", "--seed", 5)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["n_clusters"] == 3
+    assert found["cluster_sizes"] == [30, 30, 30]
+    assert found["labels_given"] is None
+    assert found["parameters"]["random_state"] == 5
+    assert found["out"] == str(tmp_path / "kedge-run")
+
+
+def test_several_files_are_views_of_one_fit(run, tmp_path):
+    views, labels = make_multiview(200, n_clusters=3, n_views=2, n_features=(4, 4), random_state=0)
+    write_csv(tmp_path / "one.csv", views[0], labels)
+    write_sparse_npz(tmp_path / "two.npz", views[1])
+    code, _, err = run("fit", "one.csv", "two.npz", "-k", 3, "--label-column", "y")
+    assert (code, err) == (0, "")
+    model = kedge.load("kedge-run/model.kedge")
+    assert isinstance(model, kedge.MSGL)
+    assert model.view_names_ == ["one", "two"]
+    assert clustering_accuracy(labels, model.labels_) > 0.9
+
+
+def test_names_of_rows_go_into_the_labels(run, tmp_path):
+    (tmp_path / "t.csv").write_text("id,a\n" + "\n".join(f'"r, {i}",{i}' for i in range(12)))
+    code, _, err = run("fit", "t.csv", "-k", 2)
+    assert (code, err) == (0, "")
+    names = [f"r, {number}" for number in range(12)]
+    assert pyarrow.csv.read_csv("kedge-run/labels.csv")["row"].to_pylist() == names
+    assert pyarrow.parquet.read_table("kedge-run/labels.parquet")["row"].to_pylist() == names
+
+
+def test_options_reach_the_estimator(run, blobs, tmp_path):
+    write_npz(tmp_path / "b.npz", *blobs)
+    options = ("--alpha", "0.5", "--beta", "0.25", "--anchors", 12, "--structure", "exact", "--threads", 1)
+    code, _, err = run("fit", "b.npz", "-k", 3, *options, "--label-column", "y")
+    assert (code, err) == (0, "")
+    model = kedge.load("kedge-run/model.kedge")
+    chosen = (model.alpha, model.beta, model.n_anchors, model.structure, model.n_jobs)
+    assert chosen == (0.5, 0.25, 12, "exact", 1)
+    code, _, err = run("fit", "b.npz", "-k", 3, "--automatic", "--alpha", "0.5", "--out", "automatic")
+    assert code == 0, err
+    model = kedge.load("automatic/model.kedge")
+    assert (model.beta, model.alpha, model.n_anchors) == ("auto", 0.5, "auto")
+    assert model.auto_report_ is not None
+
+
+def test_a_run_is_replaced_only_when_asked_and_only_after_success(run, blobs, tmp_path):
+    write_npz(tmp_path / "b.npz", blobs[0])
+    assert run("fit", "b.npz", "-k", 2)[0] == 0
+    before = (tmp_path / "kedge-run" / "run.json").read_bytes()
+    refused(run("fit", "b.npz", "-k", 3), "kedge-run exists", "--overwrite")
+    refused(run("fit", "b.npz", "-k", 300, "--overwrite"), "n_clusters=300")
+    assert (tmp_path / "kedge-run" / "run.json").read_bytes() == before
+    assert run("fit", "b.npz", "-k", 3, "--overwrite")[0] == 0
+    assert json.loads((tmp_path / "kedge-run" / "run.json").read_text())["n_clusters"] == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.npz", "kedge-run"]
+
+
+def test_a_folder_that_is_no_run_is_never_replaced(run, blobs, tmp_path):
+    write_npz(tmp_path / "b.npz", blobs[0])
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("keep")
+    refused(run("fit", "b.npz", "--out", "mine", "--overwrite"), "holds other things than a run of kedge")
+    assert (tmp_path / "mine" / "letter.txt").read_text() == "keep"
+    refused(run("fit", "b.npz", "--out", "b.npz", "--overwrite"), "is no folder")
+    refused(run("fit", "b.npz", "--out", "no/where"), "there is no folder")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["absent.csv"], ["there is no file", "absent.csv"]),
+        (["empty.csv"], ["empty.csv is empty"]),
+        (["b.csv", "-k", "none"], ["-k must be a whole number", "'none'"]),
+        (["b.csv", "-k", "0"], ["-k must be"]),
+        (["b.csv", "-k", "91"], ["n_samples=90", "n_clusters=91"]),
+        (["b.csv", "--alpha", "-1"], ["--alpha must be"]),
+        (["b.csv", "--anchors", "2", "-k", "3"], ["n_anchors=2"]),
+        (["b.csv", "--structure", "hard"], ["--structure must be soft or exact"]),
+        (["b.csv", "--threads", "0"], ["--threads"]),
+        (["b.csv", "--memory", "0"], ["memory must be a positive number"]),
+        (["b.csv", "--seed", "-1"], ["--seed must be"]),
+        (["b.csv", "--label-column", "w"], ["--label-column", "'w'"]),
+        (["b.csv", "short.csv"], ["short.csv has 2 rows", "b.csv has 90"]),
+        (["gap.csv"], ["gap.csv, row 1, column 'b': NaN"]),
+        (["text.csv"], ["text.csv", "column 'kind'", "--drop 'kind'"]),
+        (["b.csv", "--nonsense"], ["--nonsense", "kedge fit --help"]),
+        ([], ["DATA"]),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(arguments, words, run, blobs, tmp_path):
+    write_csv(tmp_path / "b.csv", blobs[0])
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "short.csv").write_text("x,y\n1,2\n3,4\n")
+    (tmp_path / "gap.csv").write_text("a,b\n1,2\n3,\n5,6\n")
+    (tmp_path / "text.csv").write_text("a,kind\n1,x\n3,y\n5,z\n")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    refused(run("fit", *arguments), *words)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_warnings_are_lines_after_success(run, tmp_path):
+    rng = np.random.default_rng(0)
+    write_npz(tmp_path / "same.npz", np.repeat(rng.normal(size=(2, 4)), 20, axis=0))
+    code, _, err = run("fit", "same.npz", "-k", 5)
+    assert code == 0, err
+    assert err
+    assert all(line.startswith("kedge fit: note: ") for line in err.splitlines())
+
+
+def test_a_report_is_written_on_request(run, blobs, tmp_path):
+    pytest.importorskip("plotly")
+    write_csv(tmp_path / "blobs.csv", *blobs)
+    code, out, err = run("fit", "blobs.csv", "-k", 3, "--label-column", "y", "--report")
+    assert (code, err) == (0, "")
+    assert "report.html" in out
+    assert "<html" in (tmp_path / "kedge-run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_help_tells_of_completion_and_kinds():
+    def call(*arguments):
+        command = [sys.executable, "-m", "kedge", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    text = call("--help").stdout
+    assert "--install-completion" in text
+    assert ".h5mu" in text
+    assert "--label-column" in call("fit", "--help").stdout
