@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DEMO := demo
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
 .PHONY: demo test browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines docs sanitize clean
@@ -15,8 +16,10 @@ $(INSTALLED): $(BUILD_INPUTS)
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	touch $@
 
+# Three files with views of scikit-learn's digits, clustered by the command line; the last line says where the report is.
 demo: $(INSTALLED)
-	$(BIN)/python examples/digits_report.py
+	$(BIN)/python examples/digits_views.py $(DEMO)/digits
+	$(BIN)/kedge fit $(DEMO)/digits -k 10 --label-column digit --out $(DEMO)/run --report --overwrite
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
@@ -75,4 +78,4 @@ sanitize:
 	bash tests/native/run_sanitizers.sh 20000
 
 clean:
-	rm -rf $(VENV) build demo-report
+	rm -rf $(VENV) build $(DEMO) browser-artefacts docs/_build docs/gallery docs/paper docs/reference

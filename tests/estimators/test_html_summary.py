@@ -3,7 +3,7 @@
 import numpy as np
 
 from kedge import MSGL, SGL
-from kedge.estimators.html_summary import html_with_summary, summary_html
+from kedge.estimators.html_summary import summary_html
 
 
 def test_nothing_is_added_before_a_fit():
@@ -13,7 +13,7 @@ def test_nothing_is_added_before_a_fit():
 def test_clusters_sizes_confidence_and_weights_are_told():
     X = np.random.default_rng(0).normal(size=(50, 3)) + 9 * (np.arange(50) < 20)[:, None]
     model = MSGL(2, random_state=0).fit({"<script>": X, "second": X + 1})
-    shown = html_with_summary(model)
+    shown = model._repr_mimebundle_()["text/html"]
     assert "50 rows in 2 clusters" in shown
     assert "of 20, 30 rows" in shown
     assert f"{100 * (model.confidence_ < 0.5).mean():.1f} % of the rows" in shown

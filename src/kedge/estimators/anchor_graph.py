@@ -23,6 +23,7 @@ from kedge.estimators.automatic.cluster_count import find_cluster_count
 from kedge.estimators.automatic.parameters import AUTOMATIC, is_automatic, open_parameters
 from kedge.estimators.checkpoint_identity import fit_identity
 from kedge.estimators.fitting import FitPlan, FittedGraph, build_state, fit_rows
+from kedge.estimators.html_summary import html_with_summary
 from kedge.estimators.parameter_rules import threads_for
 from kedge.estimators.progress import show_progress
 from kedge.estimators.stored_input import FLOATS
@@ -68,6 +69,9 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     callback: Any
     scratch_folder: str | Path | None
     checkpoint: str | Path | None
+
+    # What scikit-learn shows in notebooks.
+    _html_repr = html_with_summary
 
     @classmethod
     def automatic(cls, n_clusters: int | str = "auto", **parameters: Any) -> Self:
