@@ -1,10 +1,28 @@
-"""Fitted models for the tests of the report."""
+"""Fitted models for the tests of the report, and the demo."""
+
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
 from kedge import SGL
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    """Run ``make demo`` on what is installed; return its folder and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    # The environment of the tests is taken as it is, not built again.
+    command = ["make", "--silent", "--old-file=.venv/.installed", "demo"]
+    command += [f"DEMO={folder}", f"BIN={Path(sys.executable).parent}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
 
 
 @pytest.fixture(scope="session")
