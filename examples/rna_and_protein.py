@@ -1,7 +1,9 @@
-"""Cluster cells by RNA and protein together, where some cells lack the protein panel.
+"""
+RNA and protein of cells
+========================
 
-Generated counts stand in for a CITE-seq experiment; run with ``python examples/rna_and_protein.py``. The three lines
-that matter, for a MuData object of your own:
+Cells are clustered by their RNA and their surface proteins together, where some cells lack the protein panel. Generated
+counts stand in for a CITE-seq experiment. For a MuData object of your own, these lines are enough::
 
     from kedge import MSGL
     model = MSGL(n_clusters=5, random_state=0).fit(mudata)
@@ -14,6 +16,11 @@ from kedge import MSGL
 from kedge.metrics import clustering_accuracy
 
 N_CELLS, N_GENES, N_PROTEINS, N_KINDS = 1_500, 800, 30, 5
+
+# %%
+# The cells
+# ---------
+# Kinds 0 and 1 have the same RNA, kinds 2 and 3 the same proteins: only both together tell all five apart.
 
 
 def draw_counts(rng):
@@ -33,21 +40,26 @@ def log_shares(counts):
     return np.log1p(counts * (np.median(counts.sum(axis=1)) / counts.sum(axis=1, keepdims=True)))
 
 
-def main():
-    """Fit each modality alone and both together, then with gaps."""
-    rng = np.random.default_rng(0)
-    rna, protein, kinds = draw_counts(rng)
-    views = {"rna": log_shares(rna), "protein": log_shares(protein)}
-    for name, view in views.items():
-        labels = MSGL(N_KINDS, random_state=0).fit({name: view}).labels_
-        print(f"{name} alone: accuracy {clustering_accuracy(kinds, labels):.3f}")
-    model = MSGL(N_KINDS, random_state=0).fit(views)
-    weights = ", ".join(f"{n} {w:.2f}" for n, w in zip(model.view_names_, model.view_weights_, strict=True))
-    print(f"together: accuracy {clustering_accuracy(kinds, model.labels_):.3f}; weights {weights}")
-    views["protein"][rng.choice(N_CELLS, N_CELLS // 3, replace=False)] = np.nan
-    labels = MSGL(N_KINDS, random_state=0).fit(views).labels_
-    print(f"a third of the cells without protein: accuracy {clustering_accuracy(kinds, labels):.3f}")
+rng = np.random.default_rng(0)
+rna, protein, kinds = draw_counts(rng)
+views = {"rna": log_shares(rna), "protein": log_shares(protein)}
 
+# %%
+# Each alone, then both
+# ---------------------
 
-if __name__ == "__main__":
-    main()
+for name, view in views.items():
+    labels = MSGL(N_KINDS, random_state=0).fit({name: view}).labels_
+    print(f"{name} alone: accuracy {clustering_accuracy(kinds, labels):.3f}")
+model = MSGL(N_KINDS, random_state=0).fit(views)
+weights = ", ".join(f"{n} {w:.2f}" for n, w in zip(model.view_names_, model.view_weights_, strict=True))
+print(f"together: accuracy {clustering_accuracy(kinds, model.labels_):.3f}; weights {weights}")
+
+# %%
+# Cells without protein
+# ---------------------
+# A row of NaN says that the cell lacks the view. Nothing is filled in: such cells are clustered by what they have.
+
+views["protein"][rng.choice(N_CELLS, N_CELLS // 3, replace=False)] = np.nan
+labels = MSGL(N_KINDS, random_state=0).fit(views).labels_
+print(f"a third of the cells without protein: accuracy {clustering_accuracy(kinds, labels):.3f}")

@@ -1,20 +1,108 @@
-"""The README's program runs and its table is what the benchmark printed."""
+"""Programs of the README and the pages run, and their numbers are what the benchmarks printed."""
 
 import re
+import warnings
+from functools import partial
 from pathlib import Path
+
+import numpy as np
+import pytest
+from fit_in_process import fit_here
+from scipy import sparse
+
+from kedge import MSGL, SGL, baselines
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NUMBERS = {18: "eighteen", 19: "nineteen", 20: "twenty"}
 
 
-def test_programs_run():
-    programs = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+def programs_of(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def small_views(rng):
+    """Return views of the widths that the page on several views names, and the same as MuData."""
+    mudata, anndata = pytest.importorskip("mudata"), pytest.importorskip("anndata")
+    words, links = (sparse.random_array((90, width), density=0.02, rng=rng, format="csr") for width in (3703, 3312))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        both = mudata.MuData({"words": anndata.AnnData(words), "links": anndata.AnnData(links)})
+    X = sparse.hstack([words, links], format="csr")
+    return {"X": X, "words": words, "links": links, "mudata": both, "new_words": words[:5]}
+
+
+def names_for(page, rng):
+    """Return the names that a page takes for granted, with small data behind them."""
+    X = rng.normal(size=(120, 6)) + np.repeat(np.eye(6) * 9, 20, axis=0)
+    X1, X2 = X[:, :3], X[:, 3:]
+    names = {
+        "X": X,
+        "X1": X1,
+        "X2": X2,
+        "new1": X1[:5],
+        "new2": X2[:5],
+        "X_new": X[:5],
+        "np": np,
+        "MSGL": MSGL,
+        "SGL": SGL,
+    }
+    names["model"] = SGL(6, structure="exact", random_state=0).fit(X)
+    # A page asks for fifty clusters of the rows of this file.
+    np.save("rows.npy", np.repeat(30 * rng.normal(size=(50, 6)), 5, axis=0) + rng.normal(size=(250, 6)))
+    if page in ("README.md", "how_large.md"):
+        names["dask_array"] = pytest.importorskip("dask.array").from_array(X, chunks=(40, 6))
+        names |= {"X": names["dask_array"], "X_new": names["dask_array"]} if page == "how_large.md" else {}
+    if page == "automatic.md":
+        names |= {"words": X1, "links": X2}
+    return names | small_views(rng) if page == "several_views.md" else names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_programs_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fit_here(monkeypatch)
+    if page.name == "how_large.md":
+        # Threads of this process do instead of processes of their own.
+        distributed = pytest.importorskip("dask.distributed")
+        threads = partial(distributed.Client, processes=False, n_workers=1, dashboard_address=None)
+        monkeypatch.setattr("dask.distributed.Client", threads)
+    names = names_for(page.name, np.random.default_rng(0))
+    try:
+        for program in programs_of(page):
+            exec(program, names)
+    finally:
+        if "client" in names:
+            names["client"].close()
+
+
+def test_the_readme_programs_give_what_they_say():
     one_view, several_views = {}, {}
+    programs = programs_of(ROOT / "README.md")
     exec(programs[0], one_view)
     assert len(one_view["model"].labels_) == 1797
     assert one_view["Z"].shape == (1, 2)
     exec(programs[1], several_views)
     assert len(several_views["model"].view_weights_) == 3
+
+
+def test_sentences_of_the_readme_quote_the_benchmarks():
+    text = " ".join(README.split())
+    output = (ROOT / "benchmarks/row_solver/results/two_processors_avx2.txt").read_text()
+    rows = [line.split() for line in output.splitlines() if re.match(r" +\d+ +(sparse|dense)", line)]
+    # Words of a line: m, regime, support, cold, threads, warm, warm over cold, ..., residual, gap.
+    threads = [float(row[4].rstrip("x")) for row in rows]
+    assert f"residual is {max(float(row[-2]) for row in rows):.0e}" in text
+    assert f"two threads are {min(threads)} to {max(threads)} times as fast as one" in text
+    few, many = ([float(row[6].rstrip("x")) for row in rows if row[1] == kind] for kind in ("sparse", "dense"))
+    assert f"few weights are solved {min(few):.1f} to {max(few):.1f} times as fast" in text
+    assert f"rows with many {min(many):.1f} to {max(many):.1f} times" in text
+    on_disk = (ROOT / "benchmarks/scale/results/out_of_core.txt").read_text()
+    size = re.search(r"rows, (\S+) GB, written", on_disk)[1]
+    peaks = re.findall(r"^0\S* +\d+ +\d+ +\d+ +\S+ +(\S+) +<=", on_disk, flags=re.M)
+    assert f"A file of {float(size):.0f} GB is fitted within {max(peaks)} GB of memory" in text
+    assert f"has {NUMBERS[len(baselines.available())]} other methods" in text
 
 
 def test_every_row_of_the_table_was_printed_by_the_benchmark():

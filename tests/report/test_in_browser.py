@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kedge import MSGL
+from kedge import MSGL, SGL
 from kedge.report import write_report
 
 pytestmark = pytest.mark.needs("browser")
@@ -55,12 +55,15 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory, digits, digits_model, many_rows, many_rows_model):
+def pages(tmp_path_factory, demo, digits, digits_model, many_rows, many_rows_model):
     folder = tmp_path_factory.mktemp("pages")
+    shutil.copy(demo[0] / "run" / "report.html", folder / "demo.html")
     X, y = digits
     more = {"true_labels": y, "image_shape": (8, 8), "row_names": [f"<b>{row}</b>" for row in range(len(X))]}
     write_report(folder / "digits.html", digits_model, [X], view_names=["digits"], **more)
     write_report(folder / "many.html", many_rows_model, [many_rows], view_names=["many"])
+    model = SGL.automatic(random_state=0).fit(X[:300])
+    write_report(folder / "automatic.html", model, [X[:300]], view_names=["digits"])
     halves = [X[:, :32], X[:, 32:]]
     model = MSGL(6, beta=0.1, random_state=0).fit(halves)
     names = [["</script><script>window.broken = 1</script>" * 3] * 32, None]
@@ -106,13 +109,20 @@ def requests_of(browser):
 
 
 @pytest.mark.parametrize(
-    ("name", "width"), [("digits", DESKTOP), ("digits", PHONE), ("many", DESKTOP), ("many", PHONE), ("halves", PHONE)]
+    ("name", "width", "dark"),
+    [
+        *(("demo", width, dark) for width in (DESKTOP, PHONE) for dark in (False, True)),
+        ("many", DESKTOP, False),
+        ("many", PHONE, False),
+        ("halves", PHONE, False),
+        ("automatic", DESKTOP, True),
+    ],
 )
-def test_every_figure_is_drawn_without_errors_or_requests(browser, pages, name, width):
+def test_every_figure_is_drawn_without_errors_or_requests(browser, pages, name, width, dark):
     browser.get_log("browser"), requests_of(browser)
     path = pages / f"{name}.html"
-    open_page(browser, path, width)
-    keep_picture(browser, f"{name}-{width}")
+    open_page(browser, path, width, dark)
+    keep_picture(browser, f"{name}-{width}-{'dark' if dark else 'light'}")
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
     assert requests_of(browser) == [path.as_uri()]
     marks = dict(browser.execute_script(COUNT_MARKS))
@@ -153,7 +163,6 @@ def test_hovering_tells_row_cluster_confidence_and_features_as_text(browser, pag
 
 def test_figures_follow_the_theme_also_when_it_changes(browser, pages):
     open_page(browser, pages / "digits.html", DESKTOP, dark=True)
-    keep_picture(browser, f"digits-{DESKTOP}-dark")
     dark = browser.execute_script(COLOURS)
     set_theme(browser, dark=False)
     browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
