@@ -173,6 +173,18 @@ def test_figures_follow_the_theme_also_when_it_changes(browser, pages):
         assert abs(int(paper.sum()) - int(ink.sum())) > 400, "hard to read"
 
 
+def test_a_dark_page_is_printed_on_white_paper(browser, pages):
+    open_page(browser, pages / "demo.html", DESKTOP, dark=True)
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": features})
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    keep_picture(browser, "demo-print")
+    paper, ink = browser.execute_script(COLOURS)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(0, 0, 0)")
+
+
 def test_the_skip_link_comes_first_and_leads_to_the_content(browser, pages):
     open_page(browser, pages / "digits.html", PHONE)
     browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "key": "Tab", "windowsVirtualKeyCode": 9})

@@ -52,12 +52,12 @@ def paragraph(*sentences: str) -> str:
 
 
 def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Any]], numbers_from: int = 1) -> str:
-    """Return a table of escaped cells; columns from ``numbers_from`` on are set as numbers."""
+    """Return a table of escaped cells, some of them lists; columns from ``numbers_from`` on are set as numbers."""
     classes = [' class="number"' if place >= numbers_from else "" for place in range(len(header))]
     head = "".join(f'<th scope="col"{kind}>{escape(cell)}</th>' for cell, kind in zip(header, classes, strict=True))
     lines = []
     for row in rows:
-        first, *rest = (escape(cell, 400) for cell in row)
+        first, *rest = (_cell(cell) for cell in row)
         cells = "".join(f"<td{kind}>{cell}</td>" for cell, kind in zip(rest, classes[1:], strict=True))
         lines.append(f'<tr><th scope="row"{classes[0]}>{first}</th>{cells}</tr>')
     name = escape(caption, 200)
@@ -65,6 +65,15 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Any]], nu
         f'<div class="wide" role="region" aria-label="{name}" tabindex="0"><table><caption>{name}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
+
+
+def _cell(content: Any) -> str:
+    """Return the text of a cell; the items of a list are not broken where they fit on a line."""
+    if not isinstance(content, list):
+        return escape(content, 400)
+    last = len(content) - 1
+    items = (escape(item) + ("," if place < last else "") for place, item in enumerate(content))
+    return " ".join(f'<span class="item">{item}</span>' for item in items)
 
 
 def folded(summary: str, content: str) -> str:

@@ -7,6 +7,8 @@ from kedge.optional_libraries import load_library
 from kedge.report.markup import safe_in_script
 
 _PURPOSE = "a report"
+# Axes of heat maps: lines would show between the cells.
+CELLS = {"showgrid": False, "zeroline": False}
 
 
 def plotly_program() -> str:
@@ -37,7 +39,7 @@ def figure_json(traces: Sequence[dict[str, Any]], layout: dict[str, Any], height
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
     """Return an axis with room for its labels."""
-    return {"title": {"text": title}, "automargin": True, **more}
+    return {"title": {"text": title, "standoff": 12}, "automargin": True, **more}
 
 
 def cluster_axis(title: str, n_clusters: int) -> dict[str, Any]:

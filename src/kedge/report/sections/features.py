@@ -5,7 +5,7 @@ import numpy as np
 from kedge.plots.numbers.features import FeatureContrasts
 from kedge.report.markup import Section, escape, figure, paragraph, plotly_text, shortened, table
 from kedge.report.material import Material
-from kedge.report.plotly_figures import axis, colour_bar, figure_json
+from kedge.report.plotly_figures import CELLS, axis, colour_bar, figure_json
 
 # Columns of the heat map.
 MOST_COLUMNS = 40
@@ -70,8 +70,8 @@ def _heat_map(contrasts: FeatureContrasts, columns: list[int], names: list[str],
     }
     ticks = [plotly_text(names[column], 16) for column in columns]
     layout = {
-        "xaxis": axis("", tickvals=list(range(len(columns))), ticktext=ticks, tickangle=-90, showgrid=False),
-        "yaxis": axis("cluster", autorange="reversed", dtick=max(1, len(shown) // 20), showgrid=False),
+        "xaxis": axis("", tickvals=list(range(len(columns))), ticktext=ticks, tickangle=-90, **CELLS),
+        "yaxis": axis("cluster", autorange="reversed", dtick=max(1, len(shown) // 20), **CELLS),
     }
     return figure_json([trace], layout, height)
 
@@ -82,7 +82,7 @@ def _table(material: Material, view: int, contrasts: FeatureContrasts, names: li
         top = [column for column in contrasts.top_of_cluster(cluster) if abs(differences[column]) >= LEAST_NAMED]
         higher = [_in_words(names[column], differences[column]) for column in top if differences[column] > 0]
         lower = [_in_words(names[column], differences[column]) for column in top if differences[column] < 0]
-        rows.append((cluster, ", ".join(higher) or "none", ", ".join(lower) or "none"))
+        rows.append((cluster, higher or "none", lower or "none"))
     caption = "Top features of each cluster"
     if len(material.view_names) > 1:
         caption += f" in {shortened(material.view_names[view], 40)}"

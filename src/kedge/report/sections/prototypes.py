@@ -19,7 +19,7 @@ def prototypes(material: Material) -> Section:
     rows = find_prototypes(material.model)
     words = "The rows nearest to the centre of each cluster in the embedding, nearest first."
     lines = [
-        (cluster, ", ".join(shortened(material.row_name(int(row)), 40) for row in own) or "no rows")
+        (cluster, [shortened(material.row_name(int(row)), 40) for row in own] or "no rows")
         for cluster, own in enumerate(rows)
     ]
     listed = table("Prototypes of each cluster", ("cluster", "rows"), lines, numbers_from=2)

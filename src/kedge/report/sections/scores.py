@@ -5,7 +5,7 @@ import numpy as np
 from kedge.plots.numbers.summary import Agreement, compare_with_classes
 from kedge.report.markup import Section, counted, escape, figure, folded, paragraph, plotly_text, table
 from kedge.report.material import Material
-from kedge.report.plotly_figures import axis, colour_bar, figure_json
+from kedge.report.plotly_figures import CELLS, axis, colour_bar, figure_json
 
 # Classes and clusters that the table and the heat map take; of more classes, the largest.
 MOST_IN_TABLE, MOST_CLASSES = 20, 60
@@ -47,8 +47,8 @@ def _heat_map(found: Agreement, shown: np.ndarray, height: int) -> str:
         trace["texttemplate"] = "%{z}"
     ticks = [plotly_text(found.classes[row], 16) for row in shown]
     layout = {
-        "xaxis": axis("cluster", type="category", showgrid=False),
-        "yaxis": axis("class", autorange="reversed", tickvals=list(range(len(shown))), ticktext=ticks, showgrid=False),
+        "xaxis": axis("cluster", type="category", **CELLS),
+        "yaxis": axis("class", autorange="reversed", tickvals=list(range(len(shown))), ticktext=ticks, **CELLS),
     }
     trace["x"] = [str(cluster) for cluster in found.clusters]
     return figure_json([trace], layout, height)
