@@ -33,6 +33,21 @@ for (const plot of document.querySelectorAll('.plot')) {
 }
 return cut;
 """
+# Titles of axes that lie on the labels of their ticks.
+OVERLAPS = """
+const found = [];
+for (const plot of document.querySelectorAll('.plot')) {
+  for (const axis of ['x', 'y']) {
+    const title = plot.querySelector(`.g-${axis}title text`)?.getBoundingClientRect();
+    for (const text of title ? plot.querySelectorAll(`.${axis}tick text`) : []) {
+      const box = text.getBoundingClientRect();
+      const lies = axis === 'x' ? box.bottom > title.top + 2 : box.right > title.left + 2 && box.left < title.right - 2;
+      if (box.width && lies) { found.push(`${plot.id} ${axis}: ${text.textContent}`); }
+    }
+  }
+}
+return found;
+"""
 COLOURS = """
 const text = document.querySelector('#sizes-figure .xtick text');
 return [getComputedStyle(document.body).backgroundColor, getComputedStyle(text).fill];
@@ -130,6 +145,7 @@ def test_every_figure_is_drawn_without_errors_or_requests(browser, pages, name, 
     assert all(marks.values()), marks
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     assert browser.execute_script(CUT_OFF) == []
+    assert browser.execute_script(OVERLAPS) == []
     assert browser.execute_script("return window.broken") is None
 
 

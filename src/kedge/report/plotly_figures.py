@@ -8,7 +8,7 @@ from kedge.report.markup import safe_in_script
 
 _PURPOSE = "a report"
 # Axes of heat maps: lines would show between the cells.
-CELLS = {"showgrid": False, "zeroline": False}
+CELLS = {"showgrid": False, "zeroline": False, "ticks": ""}
 
 
 def plotly_program() -> str:

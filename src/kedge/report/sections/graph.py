@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kedge.plots.numbers.graph_blocks import GraphBlocks, sort_graph
 from kedge.report.markup import Section, counted, figure, folded, percent, table
 from kedge.report.material import Material
-from kedge.report.plotly_figures import axis, colour_bar, figure_json
+from kedge.report.plotly_figures import CELLS, axis, colour_bar, figure_json
 
 HEIGHT = 520
 # Beyond this many clusters the table gives what stays inside alone.
@@ -43,7 +43,7 @@ def _block_axis(title: str, labels: NDArray[np.int64]) -> dict[str, Any]:
     clusters, counts = np.unique(labels, return_counts=True)
     wide = counts >= LEAST_SHARE * len(labels)
     places = [float(np.flatnonzero(labels == cluster).mean()) for cluster in clusters[wide]]
-    return axis(title, tickvals=places, ticktext=[str(one) for one in clusters[wide]], showgrid=False, zeroline=False)
+    return axis(title, tickvals=places, ticktext=[str(one) for one in clusters[wide]], **CELLS)
 
 
 def _borders(blocks: GraphBlocks) -> list[dict[str, Any]]:

@@ -39,18 +39,18 @@ def _heat_map(found: Agreement, shown: np.ndarray, height: int) -> str:
         "zmin": 0,
         "xgap": 1,
         "ygap": 1,
-        "customdata": [[plotly_text(found.classes[row])] * len(found.clusters) for row in shown],
+        "customdata": [[[plotly_text(found.classes[row]), str(one)] for one in found.clusters] for row in shown],
         "colorbar": colour_bar("rows"),
-        "hovertemplate": "class %{customdata}, cluster %{x}: %{z:,} rows<extra></extra>",
+        "hovertemplate": "class %{customdata[0]}, cluster %{customdata[1]}: %{z:,} rows<extra></extra>",
     }
     if max(counts.shape) <= MOST_IN_TABLE:
         trace["texttemplate"] = "%{z}"
+    clusters = [str(cluster) for cluster in found.clusters]
     ticks = [plotly_text(found.classes[row], 16) for row in shown]
     layout = {
-        "xaxis": axis("cluster", type="category", **CELLS),
+        "xaxis": axis("cluster", tickvals=list(range(len(clusters))), ticktext=clusters, **CELLS),
         "yaxis": axis("class", autorange="reversed", tickvals=list(range(len(shown))), ticktext=ticks, **CELLS),
     }
-    trace["x"] = [str(cluster) for cluster in found.clusters]
     return figure_json([trace], layout, height)
 
 
