@@ -135,3 +135,10 @@ def test_the_table_of_a_terminal_has_its_notes_below(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "sgl: a [long] note"
     assert not any("notes" in line for line in lines)
+
+
+def test_without_names_kmeans_stands_beside_the_method_for_that_many_views(run, table, tmp_path):
+    np.save(tmp_path / "second.npy", np.repeat([[0.0], [9.0], [4.0]], 20, axis=0))
+    for files, ours in (([table], "sgl"), ([table, tmp_path / "second.npy"], "msgl")):
+        done = run(*files, "-k", 3, "--label-column", "kind", "--json")
+        assert [row["method"] for row in json.loads(done.stdout)["methods"]] == [ours, "kmeans"]

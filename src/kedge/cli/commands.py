@@ -114,7 +114,10 @@ def report_command(run_dir: Annotated[Path, typer.Argument(help="Folder that ked
 @app.command(name="compare")
 def compare_command(
     data: Data,
-    methods: Annotated[str, typer.Option(help="Methods, with commas between them.")] = "sgl,kmeans",
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Methods, with commas between them; default: kmeans beside sgl or, for views, msgl."),
+    ] = None,
     k: Clusters = "auto",
     label_column: LabelColumn = None,
     columns: Columns = None,

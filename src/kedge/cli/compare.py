@@ -31,7 +31,7 @@ _FORMS: dict[str, Callable[[Comparison], str]] = {
 def compare_files(
     *,
     data: list[Path],
-    methods: str,
+    methods: str | None,
     k: str,
     label_column: str | None,
     columns: str | None,
@@ -42,7 +42,7 @@ def compare_files(
 ) -> int:
     """Read, run every method, show or write the table, and return the exit code: 1 if no method has a result."""
     # What can be wrong without looking at the data is found before anything is read.
-    choices = read_methods(methods)
+    choices = None if methods is None else read_methods(methods)
     n_clusters = _count(k)
     if not 0 <= seed < 2**32:
         raise ValueError(f"--seed must be a whole number from 0 to {2**32 - 1}: {seed}")
@@ -52,7 +52,7 @@ def compare_files(
         comparison = compare(
             _rows(files),
             n_clusters,
-            choices,
+            choices or read_methods("sgl,kmeans" if len(files.views) == 1 else "msgl,kmeans"),
             y=None if files.labels is None else files.labels.codes,
             observed=files.observed,
             random_state=seed,

@@ -39,6 +39,7 @@ def predict_files(
         return 0
     with replace_whole(out) as file:
         write_labels(file, suffix, labels, files.row_names)
+    print(f"{len(labels):,} labels written to {out}")
     return 0
 
 
