@@ -46,6 +46,12 @@ def test_other_commands_name_the_extra_in_one_line():
     assert "pip install 'kedge[cli]'" in done.stderr
 
 
+def test_help_and_completion_load_no_numbers():
+    program = "import sys; from kedge.cli.commands import app; app(standalone_mode=False); "
+    program += "print('numpy' in sys.modules)"
+    assert run("--help", program=program).stdout.splitlines()[-1] == "False"
+
+
 def test_version_and_help():
     assert run("--version").stdout.strip() == f"kedge {kedge.__version__}"
     assert "doctor" in run("--help").stdout

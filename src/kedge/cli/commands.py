@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from kedge.cli.doctor import print_report
 from kedge.cli.one_line import OneLineErrors, run_quietly
 
 SUMMARY = """Subspace clustering, linear in the number of rows.
@@ -149,6 +148,8 @@ def compare_command(
 @app.command()
 def doctor() -> None:
     """Show versions, the compiled solver, threads, BLAS, and a one-second speed test."""
+    from kedge.cli.doctor import print_report
+
     raise typer.Exit(print_report())
 
 
