@@ -8,11 +8,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 from numpy.random import RandomState
 from scipy import sparse
 
 import kedge
 from kedge.model_files import ModelFileError
+
+# Parameters of SGL and MSGL, of every kind that a fit keeps.
+anchor_graphs = st.fixed_dictionaries(
+    {
+        "n_anchors": st.sampled_from([6, np.int64(7)]),
+        "beta": st.sampled_from([0.0, 0.1]),
+        "signed": st.booleans(),
+        "structure": st.sampled_from(["soft", "exact"]),
+        "n_init": st.sampled_from([1, 2]),
+        "n_neighbors": st.sampled_from([1, 3]),
+        "predict_with": st.sampled_from(["anchors", "graph"]),
+        "locality": st.sampled_from([0.0, 0.5]),
+        "random_state": st.sampled_from([0, np.int32(1)]),
+    }
+)
 
 
 def assert_same_value(found, expected, where="value"):

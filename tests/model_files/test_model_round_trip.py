@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_file_checks import assert_same_model, assert_same_value, read_parts
+from model_file_checks import anchor_graphs, assert_same_model, assert_same_value, read_parts
 from numpy.random import RandomState
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
@@ -39,21 +39,6 @@ def assert_round_trip(model, folder, new_rows):
     for method in ("predict", "transform"):
         if hasattr(model, method):
             assert_same_value(getattr(copy, method)(new_rows), getattr(model, method)(new_rows), method)
-
-
-anchor_graphs = st.fixed_dictionaries(
-    {
-        "n_anchors": st.sampled_from([6, np.int64(7)]),
-        "beta": st.sampled_from([0.0, 0.1]),
-        "signed": st.booleans(),
-        "structure": st.sampled_from(["soft", "exact"]),
-        "n_init": st.sampled_from([1, 2]),
-        "n_neighbors": st.sampled_from([1, 3]),
-        "predict_with": st.sampled_from(["anchors", "graph"]),
-        "locality": st.sampled_from([0.0, 0.5]),
-        "random_state": st.sampled_from([0, np.int32(1)]),
-    }
-)
 
 
 @settings(max_examples=25)
