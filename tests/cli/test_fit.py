@@ -212,3 +212,9 @@ def test_help_tells_of_completion_and_kinds():
     assert "--install-completion" in text
     assert ".h5mu" in text
     assert "--label-column" in call("fit", "--help").stdout
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_data_are_read(run, tmp_path, monkeypatch):
+    # Permissions do not bind those who often run tests.
+    monkeypatch.setattr("os.access", lambda *arguments: False)
+    refused(run("fit", "not-there.csv", "--out", "done"), f"nothing can be written to {tmp_path}")

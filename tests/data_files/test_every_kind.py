@@ -79,6 +79,16 @@ def test_large_files_are_read_in_parts(kind, rows, labels, tmp_path, monkeypatch
     assert files.labels is None or len(files.labels.codes) == 40
 
 
+@pytest.mark.parametrize("kind", ONE_VIEW)
+def test_two_files_of_a_kind_are_two_views(kind, rows, tmp_path):
+    other = np.where(rows == 0.0, 0.0, 1.0 - rows)
+    paths = [write(kind, tmp_path, rows, name="first"), write(kind, tmp_path, other, name="second")]
+    files = read_data_files(paths)
+    assert files.view_names == ["first", "second"]
+    for matrix, expected in zip(files.matrices, (rows, other), strict=True):
+        np.testing.assert_array_equal(dense(matrix), expected)
+
+
 def test_several_files_and_a_folder_are_several_views(rows, tmp_path):
     paths = [write("csv", tmp_path, rows, name="first"), write("sparse npz", tmp_path, rows[:, :2], name="second")]
     paths.append(write("mat", tmp_path, 2 * rows, name="third"))

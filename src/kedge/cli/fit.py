@@ -57,12 +57,12 @@ def fit_files(
             memory=options.memory,
             progress=progress,
         )
-    seconds = {"read": perf_counter() - clock}
+    seconds, clock = {"read": perf_counter() - clock}, perf_counter()
+    with config_context(working_memory=_working_memory(options.memory)):
+        model = _fit(files, parameters, automatic=options.automatic, verbose=0 if as_json else 1)
+    seconds["fit"], clock = perf_counter() - clock, perf_counter()
+    # Not before: what is killed during the fit leaves nothing at all.
     with new_folder(out, overwrite=overwrite) as folder:
-        clock = perf_counter()
-        with config_context(working_memory=_working_memory(options.memory)):
-            model = _fit(files, parameters, automatic=options.automatic, verbose=0 if as_json else 1)
-        seconds["fit"], clock = perf_counter() - clock, perf_counter()
         _write_results(folder, files, model)
         run = describe_run(files, model, started, seconds)
         if write_report is not None:

@@ -19,6 +19,8 @@ def check_place(out: Path, *, overwrite: bool) -> None:
     """Refuse a place where the folder cannot be put, before any work is done."""
     if not out.parent.is_dir():
         raise ValueError(f"--out: there is no folder {out.parent}; make it first")
+    if not os.access(out.parent, os.W_OK | os.X_OK):
+        raise ValueError(f"--out: nothing can be written to {out.parent}; choose another folder")
     if not os.path.lexists(out):
         return
     if out.is_symlink() or not out.is_dir():
