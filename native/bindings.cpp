@@ -3,10 +3,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "dense_loops.hpp"
+#include "row_moves.hpp"
 #include "simplex_row_solver.hpp"
 
 namespace nb = nanobind;
@@ -135,12 +137,33 @@ void define(nb::module_& module) {
         "hessian"_a.noconvert(), "linear"_a.noconvert(), "most"_a);
 }
 
+nb::ndarray<nb::numpy, std::int64_t> raise_modularity(const Flat<std::int64_t>& row_starts,
+                                                      const Flat<std::int32_t>& neighbors, const Vector& weights,
+                                                      const Vector& degrees, const Vector& expected,
+                                                      const Flat<std::int64_t>& labels,
+                                                      const kedge::MoveLimits& limits) {
+    const std::size_t rows = labels.shape(0);
+    auto moved = new_array<std::int64_t>({rows});
+    const nb::gil_scoped_release unlocked;
+    std::copy_n(labels.data(), rows, moved.data());
+    kedge::raise_modularity(
+        {rows, row_starts.data(), neighbors.data(), weights.data(), degrees.data(), expected.data()}, limits,
+        moved.data());
+    return moved;
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
-    module.doc() = "Compiled row solver. Arguments are not checked here; call it through kedge.kernels.";
+    module.doc() = "Compiled row solver and row moves. Arguments are not checked here; call it through kedge.kernels.";
     nb::class_<Options>(module, "Options")
         .def(nb::init<double, std::size_t, bool, bool>(), "tolerance"_a, "threads"_a, "sparse"_a, "sums"_a);
+    nb::class_<kedge::MoveLimits>(module, "MoveLimits")
+        .def(nb::init<std::size_t, std::size_t, std::size_t, double>(), "clusters"_a, "most_sweeps"_a, "settled_rows"_a,
+             "least_gain"_a);
+    module.def("raise_modularity", raise_modularity, "row_starts"_a.noconvert(), "neighbors"_a.noconvert(),
+               "weights"_a.noconvert(), "degrees"_a.noconvert(), "expected"_a.noconvert(), "labels"_a.noconvert(),
+               "limits"_a);
     module.def("is_built_for_speed", [] { return kedge::is_built_for_speed(); });
     module.def("instruction_set", [] { return kedge::instruction_set(); });
     define<double>(module);

@@ -344,3 +344,56 @@ def test_warnings_of_small_fits_are_not_shown(recwarn):
     assert not [
         one for one in recwarn if issubclass(one.category, ConvergenceWarning) and "max_iter" in str(one.message)
     ]
+
+
+# Where near rows have the last word.
+
+
+@pytest.fixture(scope="module")
+def three_rings():
+    """Rows near each other in three rings, and clusterings of them with wrong rows."""
+    ends = np.array(
+        [(30 * ring + i, 30 * ring + (i + step) % 30) for ring in range(3) for i in range(30) for step in (1, 2)]
+    )
+    half = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(90, 90))
+    rings, rng = np.repeat([0, 1, 2], 30), np.random.default_rng(0)
+    votes = []
+    for _ in range(30):
+        vote = rings.copy()
+        wrong = rng.choice(90, 9, replace=False)
+        vote[wrong] = rng.integers(3, size=9)
+        votes.append(vote)
+    return sparse.csr_array(half + half.T), rings, votes
+
+
+def test_the_best_clusterings_agree_after_their_rows_have_moved(three_rings):
+    graph, rings, votes = three_rings
+    # Most clusterings are nonsense, of low modularity: only the best may vote.
+    nonsense = [np.random.default_rng(seed).integers(3, size=90) for seed in range(60)]
+    found, sure = decision._follow_near_rows(graph, votes, nonsense, 3)
+    assert clustering_accuracy(rings, found) == 1.0
+    np.testing.assert_allclose(sure, 1.0)
+    _, doubtful = decision._follow_near_rows(graph, nonsense, votes, 3)
+    assert doubtful.mean() < 0.9
+
+
+def test_rows_between_clusters_have_little_confidence(three_rings):
+    graph, _, votes = three_rings
+    edges = graph.tolil()
+    for other in (30, 31, 32, 33):
+        edges[0, other] = edges[other, 0] = 1.0
+    _, sure = decision._follow_near_rows(sparse.csr_array(edges), votes, [], 3)
+    assert sure[0] < 0.6
+    assert np.median(sure) == pytest.approx(1.0)
+
+
+def test_confidence_spreads_with_the_labels(many_rows):
+    rows, _ = many_rows
+    model = SGL(4, alpha="auto", random_state=0).fit(rows)
+    assert model.confidence_.shape == (len(rows),)
+    assert ((model.confidence_ >= 0) & (model.confidence_ <= 1 + 1e-12)).all()
+    # A cloud half-way between two clouds is no cluster of its own: its rows are the doubtful ones.
+    centers = np.array([rows[model.labels_ == label].mean(axis=0) for label in (0, 1)])
+    between = centers.mean(axis=0) + np.random.default_rng(0).normal(size=(40, rows.shape[1]))
+    again = SGL(4, alpha="auto", random_state=0).fit(np.vstack([rows, between]))
+    assert again.confidence_[-40:].mean() < np.quantile(again.confidence_[:-40], 0.2)

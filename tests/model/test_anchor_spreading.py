@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from kedge.model.anchor_spreading import NearAnchors, spread_from
+from kedge.model.anchor_spreading import NearAnchors, spread_from, trust_of_known
 from kedge.model.block_step import RowBlock
 
 
@@ -78,3 +78,15 @@ def test_a_view_without_weight_has_no_say(clouds):
     both = NearAnchors.of_views([anchors, noise[::10]], [1.0, 0.0])
     joined = spread_from(both, [rows[:30], noise[:30]], labels[:30])
     np.testing.assert_array_equal(joined.of(block(rows, noise)), alone.of(block(rows)))
+
+
+def test_confidence_of_rows_is_that_of_known_rows_near_the_same_anchors(clouds):
+    rows, labels, anchors = clouds
+    near = NearAnchors.of_views([anchors], [1.0])
+    confidence = np.array([0.9, 0.3, 0.6])[labels]
+    trust = trust_of_known(near.weights([rows[:60]]), labels[:60], confidence[:60], 3)
+    np.testing.assert_allclose(trust.of_rows(near.weights([rows]), labels), confidence)
+    # Rows whose label no known row near them has are trusted by none of them.
+    np.testing.assert_allclose(trust.of_rows(near.weights([rows]), (labels + 1) % 3), 0.0)
+    halves = [trust_of_known(near.weights([rows[p]]), labels[p], confidence[p], 3) for p in (slice(25), slice(25, 60))]
+    np.testing.assert_allclose(halves[0].merge(halves[1]).trusted, trust.trusted, atol=1e-12)

@@ -13,6 +13,7 @@ from kedge.engines.contract import Engine
 from kedge.estimators.automatic.stage import DecidedGroups
 from kedge.estimators.labelling import EmbeddedGraph
 from kedge.model.agreement import intersection_sizes
+from kedge.model.anchor_spreading import AnchorTrust, NearAnchors, trust_of_known
 from kedge.model.block_step import RowBlock
 from kedge.model.clustering_points import cluster_points
 from kedge.model.label_rows import RowLabels, cluster_coordinates, nearest_center, sampled_rows
@@ -49,6 +50,33 @@ class SharedRows:
         return type(self)([a + b for a, b in zip(self.counts, other.counts, strict=True)])
 
 
+@dataclass(frozen=True)
+class KnownConfidence:
+    """Confidence of some rows, ascending, from which that of all others follows."""
+
+    rows: NDArray[np.intp]
+    confidence: Array
+
+    def put_on_anchors(self, near: NearAnchors, labels: RowLabels, n_clusters: int, block: RowBlock) -> AnchorTrust:
+        """Return what the known rows of a block put on the anchors."""
+        known = self._known_in(block)
+        places = self.rows[known] - block.rows.start
+        if len(places) == 0:
+            return AnchorTrust(np.zeros((2 * len(near.anchors), n_clusters)), np.zeros(2 * len(near.anchors)))
+        weights = near.weights([view[places] for view in block.views])
+        return trust_of_known(weights, labels.of(block)[places], self.confidence[known], n_clusters)
+
+    def of_rows(self, near: NearAnchors, labels: RowLabels, trust: AnchorTrust, block: RowBlock) -> Array:
+        """Return the confidence of the rows of a block."""
+        found = trust.of_rows(near.weights(block.views), labels.of(block))
+        known = self._known_in(block)
+        found[self.rows[known] - block.rows.start] = self.confidence[known]
+        return found
+
+    def _known_in(self, block: RowBlock) -> slice:
+        return slice(*np.searchsorted(self.rows, [block.rows.start, block.rows.stop]))
+
+
 def confidence_of_rows(
     engine: Engine,
     graph: EmbeddedGraph,
@@ -59,15 +87,26 @@ def confidence_of_rows(
 ) -> Any:
     """Return, for every row, which share of its company in repeated clusterings has its label, from 0 to 1.
 
-    Where all rows were decided on by votes, these are the clusterings; else k-means is run anew on a sample of rows.
+    Where all rows were decided on by votes, these are the clusterings. Where labels spread from those that were, their
+    confidence spreads as well. Else k-means is run anew on a sample of rows.
     """
     if decided is not None and len(decided.rows) == engine.n_rows:
         return decided.confidence
+    if decided is not None and decided.spread is not None:
+        return _spread_confidence(engine, labels, n_clusters, decided, decided.spread.near)
     votes = _repeat(engine, graph, n_clusters, random_state)
     shared = engine.sum_blocks(partial(_count_shared, votes, labels, n_clusters), with_views=labels.needs_views)
     shares = [counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0) for counts in shared.counts]
     share = partial(_mean_share, votes, labels, shares)
     return engine.per_row(share, width=None, dtype=np.float64, with_views=labels.needs_views)
+
+
+def _spread_confidence(
+    engine: Engine, labels: RowLabels, n_clusters: int, decided: DecidedGroups, near: NearAnchors
+) -> Any:
+    known = KnownConfidence(decided.rows, decided.confidence)
+    trust = engine.sum_blocks(partial(known.put_on_anchors, near, labels, n_clusters), with_views=True)
+    return engine.per_row(partial(known.of_rows, near, labels, trust), width=None, dtype=np.float64, with_views=True)
 
 
 def _repeat(engine: Engine, graph: EmbeddedGraph, n_clusters: int, random_state: RandomState) -> HeardVotes:

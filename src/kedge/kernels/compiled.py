@@ -1,11 +1,11 @@
-"""The compiled row solver, dressed as a kernel. Importing this module fails where the extension is missing."""
+"""The compiled solver and mover of rows, dressed as a kernel; cannot be imported where the extension is missing."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 import kedge._native as _native
-from kedge.kernels.contract import FloatArray, RowMatrix, RowSolution, RowSums, SolveOptions
+from kedge.kernels.contract import FloatArray, RowMatrix, RowMoves, RowSolution, RowSums, SolveOptions
 from kedge.kernels.prepared_hessian import PreparedHessian
 
 # Above this share of the anchors in the support, working with the zeroed entries is cheaper than with the support
@@ -41,6 +41,14 @@ class CompiledKernel:
         """Solve every row; see :class:`kedge.kernels.contract.Kernel`."""
         large = hessian.projected_inverse if expects_large_supports(hessian, linear, start) else (None, None)
         return call_native(hessian, large, linear, start, options)
+
+    def move_rows(self, moves: RowMoves, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move rows; see :class:`kedge.kernels.contract.Kernel`."""
+        graph = moves.graph
+        parts = graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data.astype(np.float64)
+        limits = _native.MoveLimits(moves.n_clusters, moves.most_sweeps, moves.settled_rows, moves.least_gain)
+        moved = _native.raise_modularity(*parts, moves.degrees, moves.expected, labels, limits)
+        return np.asarray(moved, dtype=np.int64)
 
 
 def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None) -> bool:

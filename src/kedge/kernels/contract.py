@@ -1,4 +1,4 @@
-"""What a row solver takes and gives."""
+"""What a kernel takes and gives: rows that are solved, and rows that move between clusters."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -67,8 +67,35 @@ class SolveOptions:
     want_sums: bool
 
 
+@dataclass(frozen=True)
+class RowMoves:
+    """A graph between rows along which they move from cluster to cluster, and when that ends.
+
+    Attributes
+    ----------
+    graph : CSR array of shape (n_rows, n_rows)
+        Symmetric weights between near rows, none of a row with itself.
+    degrees, expected : arrays of shape (n_rows,)
+        Sum of the weights of each row, and its share of all of them.
+    n_clusters : int
+        Number of clusters, none of which loses its last row.
+    most_sweeps, settled_rows : int
+        Sweeps over all rows, at most; and how many rows that moved in a sweep make it the last.
+    least_gain : float
+        What a move has to gain.
+    """
+
+    graph: sparse.csr_array
+    degrees: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    n_clusters: int
+    most_sweeps: int
+    settled_rows: int
+    least_gain: float
+
+
 class Kernel(Protocol):
-    """A row solver. Inputs are checked and of one dtype by the time they arrive here."""
+    """A row solver and mover of rows. Inputs are checked and of one dtype by the time they arrive here."""
 
     name: str
 
@@ -80,4 +107,8 @@ class Kernel(Protocol):
         options: SolveOptions,
     ) -> RowSolution:
         """Solve every row of ``linear``; rows that are not finite get their status and unspecified coefficients."""
+        ...
+
+    def move_rows(self, moves: RowMoves, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return labels after rows, in their order, went to the cluster that raises modularity most."""
         ...

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from kedge.kernels.contract import FloatArray, RowMatrix, RowSolution, RowStatus, RowSums, SolveOptions
+from kedge.kernels.contract import FloatArray, RowMatrix, RowMoves, RowSolution, RowStatus, RowSums, SolveOptions
 from kedge.kernels.prepared_hessian import PreparedHessian
+from kedge.kernels.reference_moves import move_rows
 
 Vector = NDArray[np.float64]
 Support = NDArray[np.intp]
@@ -137,6 +138,10 @@ class ReferenceKernel:
         sums = sum_rows(hessian.matrix, linear, weights) if options.want_sums else None
         coefficients = weights.astype(linear.dtype)
         return RowSolution(sparse.csr_array(coefficients) if options.sparse_output else coefficients, status, sums)
+
+    def move_rows(self, moves: RowMoves, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move rows; see :class:`kedge.kernels.contract.Kernel`."""
+        return move_rows(moves, labels)
 
 
 def _start_row(start: RowMatrix | None, row: int) -> Vector:

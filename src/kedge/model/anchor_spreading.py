@@ -81,6 +81,40 @@ class SpreadLabels:
         return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class AnchorTrust:
+    """What rows of known confidence put on anchors: by cluster, each as heavy as its confidence; and all of them.
+
+    Attributes
+    ----------
+    trusted : array of shape (2 n_anchors, n_clusters)
+        Weights times confidence.
+    masses : array of shape (2 n_anchors,)
+        Weights.
+    """
+
+    trusted: NDArray[np.float64]
+    masses: NDArray[np.float64]
+
+    def merge(self, other: Self) -> Self:
+        """Add those of other rows."""
+        return type(self)(self.trusted + other.trusted, self.masses + other.masses)
+
+    def of_rows(self, weights: sparse.csr_array, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the confidence of rows: that of known rows near the same anchors, as far as labels are the same."""
+        trusted = np.asarray(weights @ self.trusted)[np.arange(len(labels)), labels]
+        return np.asarray(trusted / np.maximum(weights @ self.masses, np.finfo(np.float64).tiny))
+
+
+def trust_of_known(
+    weights: sparse.csr_array, labels: NDArray[np.int64], confidence: NDArray[np.float64], n_clusters: int
+) -> AnchorTrust:
+    """Return what rows of known confidence put on anchors; ``weights`` are those of :class:`NearAnchors`."""
+    member = np.zeros((len(labels), n_clusters))
+    member[np.arange(len(labels)), labels] = confidence
+    return AnchorTrust(np.asarray(weights.T @ member), np.asarray(weights.sum(axis=0)).ravel())
+
+
 def spread_from(near: NearAnchors, views: Sequence[Any], groups: NDArray[np.int64]) -> SpreadLabels:
     """Return labels by the leanings of rows whose clusters are known."""
     return SpreadLabels(near, _weigh(near.weights(views), groups, int(groups.max()) + 1))

@@ -44,6 +44,14 @@ def modularity(graph: sparse.csr_array, labels: NDArray[np.int64]) -> float:
     return float(np.trace(within) - ends @ ends)
 
 
+def near_share(graph: sparse.csr_array, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return, for every row, the share of its edge weight to rows of its own cluster; 0 for a row without edges."""
+    ends = np.repeat(np.arange(len(labels)), np.diff(graph.indptr))
+    inside = np.bincount(ends, graph.data * (labels[ends] == labels[graph.indices]), minlength=len(labels))
+    degrees = np.bincount(ends, graph.data, minlength=len(labels))
+    return np.asarray(inside / np.maximum(degrees, np.finfo(np.float64).tiny))
+
+
 def edge_shares(graph: sparse.csr_array, labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the share of edge weight between any two clusters."""
     n_rows, n_clusters = len(labels), int(labels.max()) + 1
