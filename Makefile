@@ -62,7 +62,7 @@ bench-multi-view: $(INSTALLED)
 
 # Files of 8 GB, a Dask cluster of two processes, samples instead of all rows; half an hour in all.
 bench-scale: $(INSTALLED)
-	for program in out_of_core dask_traffic sampling billion; do \
+	for program in out_of_core command_line dask_traffic sampling billion; do \
 		$(BIN)/python -m benchmarks.scale.$$program || exit 1; done
 
 # The fast baselines on MNIST and the matching pursuit beside one row at a time; some minutes.

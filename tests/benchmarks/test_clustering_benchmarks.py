@@ -124,7 +124,7 @@ def test_programs_about_the_paper_run(name):
     assert "LEFT OUT" not in run_quick(name, of="reproduction")
 
 
-@pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "sampling", "billion"])
+@pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "sampling", "billion", "command_line"])
 def test_benchmarks_of_scale_run(name):
     run_quick(name, of="scale")
 

@@ -176,6 +176,11 @@ def test_sentences_of_how_large_quote_the_benchmarks():
     }
     ratios = re.findall(r"(\d\.\d\d)  >= 0.6", files["out_of_core"])
     assert f"{ratios[0]} and {ratios[1]} times its rows per second" in page
+    printed = (ROOT / "benchmarks/scale/results/command_line.txt").read_text()
+    files_and_peaks = re.findall(r"^(?:csv|parquet) +(\S+) .* (\S+) +<= 1: met", printed, re.M)
+    for size, peak in files_and_peaks:
+        assert re.search(rf"file of {size} GB (takes )?{peak} GiB", page), size
+    assert len(files_and_peaks) == 2
     growth = re.search(r"(\d+) times the rows, (\S+) times the bytes", files["dask_traffic"])
     assert f"{growth[2]} times the bytes for {growth[1]} times the rows" in page
     scores = re.findall(
