@@ -56,10 +56,11 @@ def stability(rows, models):
     }
 
 
-def record_set(name, rows, quick):
-    """Run all methods on one data set and return what is kept of it."""
+def record_set(name, rows, methods, quick):
+    """Run the methods on one data set and return what is kept of it."""
     record = {"set": name, "n_rows": len(rows.y), "n_clusters": rows.n_clusters, "methods": {}}
-    for method, (function, n_seeds) in rivals.METHODS.items():
+    for method in methods:
+        function, n_seeds = rivals.METHODS[method]
         most = 2 if quick else data.MOST_SEEDS.get(name, n_seeds)
         found = run(rows, function, min(n_seeds, most))
         if found is None:
@@ -82,6 +83,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few rows and seeds, to see that it runs")
     parser.add_argument("--sets", default=",".join(data.SETS), help="names, separated by commas")
+    parser.add_argument("--methods", default=",".join(rivals.METHODS), help="names; others keep what is recorded")
     parser.add_argument("--out", type=Path, default=RECORDS, help="file of records, one line per set")
     arguments = parser.parse_args()
     measure.start_run("The automatic mode beside the rest", arguments.quick)
@@ -89,7 +91,7 @@ def main():
         rows = data.load(name, arguments.quick)
         if rows is None:
             continue
-        line = json.dumps(record_set(name, rows, arguments.quick) | {"quick": arguments.quick})
+        line = json.dumps(record_set(name, rows, arguments.methods.split(","), arguments.quick) | {"quick": arguments.quick})
         with arguments.out.open("a") as file:
             file.write(line + "\n")
 

@@ -65,7 +65,7 @@ def spectral(rows, seed):
 METHODS = {
     "automatic": (automatic, 10),
     "defaults": (defaults, 10),
-    "k-means, best of 100": (kmeans, 1),
+    "k-means best of 100": (kmeans, 1),
     "LSC": (lsc, 3),
     "adaptive neighbours": (adaptive_neighbors, 3),
     "SpectralClustering": (spectral, 1),

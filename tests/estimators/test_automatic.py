@@ -176,9 +176,9 @@ def test_rows_of_small_clusters_keep_what_the_votes_say(monkeypatch):
 def test_a_plain_fit_has_its_say(monkeypatch):
     heard = []
 
-    def listen(votes, n_groups, weights):
+    def listen(votes, n_groups, weights, company_share):
         heard.append((votes[-1], weights))
-        return agreed_groups(votes, n_groups, weights)
+        return agreed_groups(votes, n_groups, weights, company_share)
 
     monkeypatch.setattr(decision, "agreed_groups", listen)
     SGL(4, alpha="auto", random_state=0).fit(BLOBS)

@@ -1,6 +1,8 @@
 """Consensus of clusterings."""
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
@@ -32,3 +34,27 @@ def test_a_set_that_sees_the_clusters_helps_one_that_does_not():
     assert adjusted_rand_score(truth, found) == 1
     again = consensus_of_starts(points, [blind, points], 3, np.random.RandomState(0))
     np.testing.assert_array_equal(found, again)
+
+
+def test_company_is_the_cosine_between_rows_of_the_table_of_pairs():
+    rng = np.random.default_rng(1)
+    votes = [rng.integers(4, size=25) for _ in range(7)]
+    # Clusterings that count differently leave no two pairs equally close.
+    weights = rng.uniform(0.5, 1.5, size=7)
+    together = np.average([vote[:, None] == vote for vote in votes], axis=0, weights=weights)
+    unit = together / np.linalg.norm(together, axis=1, keepdims=True)
+    for share, differs in ((0.0, False), (0.7, True)):
+        close = (1 - share) * together + share * (unit @ unit.T)
+        tree = linkage(squareform(1 - close, checks=False), "average")
+        expected = fcluster(tree, 4, "maxclust")
+        found = agreed_groups(votes, 4, weights, company_share=share)
+        assert adjusted_rand_score(expected, found) == 1.0
+        assert (adjusted_rand_score(found, agreed_groups(votes, 4, weights)) < 1.0) is differs
+
+
+def test_a_share_of_company_leaves_clear_groups_as_they_are():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1, 2], 15)
+    votes = [np.where(rng.random(45) < 0.9, groups, rng.integers(3, size=45)) for _ in range(20)]
+    for share in (0.0, 0.5, 1.0):
+        assert adjusted_rand_score(groups, agreed_groups(votes, 3, company_share=share)) == 1.0

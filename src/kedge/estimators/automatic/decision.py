@@ -27,6 +27,8 @@ VOTING_SETS, VOTES = 48, 2
 # How much the labels of a plain fit count beside all votes: it builds one graph of several sets of anchors, which errs
 # in other places than the graphs of single sets.
 PLAIN_SHARE = 0.15
+# In small clusters, this much of how close two rows are is whether they are together with the same rows.
+COMPANY_SHARE = 0.5
 # Near rows have the last word if clusters hold at least this many times as many rows as count as near: in smaller
 # clusters too many of the near rows are of others.
 REFINED_ROWS_PER_NEIGHBOR = 10
@@ -89,7 +91,7 @@ def decide(
         found, confidence = _follow_near_rows(sample.neighbors, votes, [*others, plain], n_clusters)
     else:
         weights = np.append(np.full(len(votes), (1.0 - PLAIN_SHARE) / len(votes)), PLAIN_SHARE)
-        found = agreed_groups([*votes, plain], n_clusters, weights)
+        found = agreed_groups([*votes, plain], n_clusters, weights, COMPANY_SHARE)
         confidence = company_in_own_group(votes, found)
     return Decision(verdicts, number_by_first_rows(found), confidence, refined)
 
