@@ -91,9 +91,9 @@ def main():
         rows = data.load(name, arguments.quick)
         if rows is None:
             continue
-        line = json.dumps(record_set(name, rows, arguments.methods.split(","), arguments.quick) | {"quick": arguments.quick})
+        record = record_set(name, rows, arguments.methods.split(","), arguments.quick) | {"quick": arguments.quick}
         with arguments.out.open("a") as file:
-            file.write(line + "\n")
+            file.write(json.dumps(record) + "\n")
 
 
 if __name__ == "__main__":

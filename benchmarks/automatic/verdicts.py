@@ -115,6 +115,20 @@ def print_neighbor_graphs(records):
     print()
 
 
+def page_table(records):
+    """Return the lines of the table in the docs."""
+    columns = ("automatic", "defaults", "label-tuned", "paper", "LSC", "adaptive neighbours")
+    lines = ["| ACC / NMI | rows | " + " | ".join(columns) + " |", "| --- | ---: |" + " ---: |" * len(columns)]
+    for name, record in records.items():
+        cells = []
+        for method in columns:
+            acc, nmi = (mean_of(record, method, score) for score in ("acc", "nmi"))
+            spread = f" ± {np.std(record['methods'][method]['acc']):.1f}" if method == "automatic" else ""
+            cells.append("" if np.isnan(acc) else f"{acc:.1f}{spread} / {nmi:.1f}")
+        lines.append(f"| {name} | {record['n_rows']:,} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def print_stability(records):
     """Print how often rows of little confidence are wrong."""
     table = []
@@ -133,7 +147,12 @@ def main():
     """Print tables and verdicts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=Path, default=RECORDS, help="file of records")
-    records = read_records(parser.parse_args().records)
+    parser.add_argument("--table", action="store_true", help="print the table of the docs alone")
+    arguments = parser.parse_args()
+    records = read_records(arguments.records)
+    if arguments.table:
+        print("\n".join(page_table(records)))
+        return
     print(NOTES.strip() + "\n")
     print_tables(records)
     for part in (print_gap, print_spreads, print_paper, print_neighbor_graphs, print_stability):

@@ -148,7 +148,7 @@ def test_quality_of_the_automatic_mode_is_recorded_and_judged(tmp_path):
     run_quick("grid", "--sets", "digits", "--out", str(records), of="automatic")
     assert len(records.read_text().splitlines()) == 2
     out = run_program("verdicts", "--records", str(records), of="automatic")
-    methods = ("automatic", "defaults", "k-means, best of 100", "LSC", "adaptive neighbours", "SpectralClustering")
+    methods = ("automatic", "defaults", "k-means best of 100", "LSC", "adaptive neighbours", "SpectralClustering")
     for method in (*methods, "label-tuned"):
         assert f"\n{method}" in out
     for verdict in ("worst beside the defaults", "standard deviation of ACC", "others wrong"):
@@ -162,6 +162,14 @@ def test_label_tuned_scores_are_those_of_the_reproduction(monkeypatch):
     tuned = importlib.import_module("benchmarks.automatic.verdicts").tuned_scores()
     assert set(tuned) == {"ba", "orl", "tr11", "tr41", "tr45", "citeseer"}
     assert tuned["tr11"] == pytest.approx((75.6, 70.9), abs=0.1)
+
+
+def test_the_docs_show_what_was_recorded(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    verdicts = importlib.import_module("benchmarks.automatic.verdicts")
+    page = (ROOT / "docs/automatic.md").read_text()
+    shown = page.split("<!-- table -->\n")[1].split("<!-- end -->")[0].split()
+    assert shown == " ".join(verdicts.page_table(verdicts.read_records(verdicts.RECORDS))).split()
 
 
 def test_criteria_are_compared():

@@ -18,6 +18,7 @@
 #include "careful_row.hpp"
 #include "dice.hpp"
 #include "random_forms.hpp"
+#include "random_moves.hpp"
 #include "random_rows.hpp"
 #include "row_checks.hpp"
 #include "solver_runs.hpp"
@@ -191,6 +192,10 @@ Failures run_problem(std::uint64_t seed, std::uint64_t number, Tally& tally) {
     if (dice.chance(0.002)) {
         ++tally.interruptions;
         check_interruption(dice, failures);
+        return failures;
+    }
+    if (dice.chance(0.05)) {
+        check_moves(dice, failures);
         return failures;
     }
     const Shape shape = random_shape(dice);

@@ -32,9 +32,9 @@ COMPANY_SHARE = 0.5
 # Near rows have the last word if clusters hold at least this many times as many rows as count as near: in smaller
 # clusters too many of the near rows are of others.
 REFINED_ROWS_PER_NEIGHBOR = 10
-# Then rows of every clustering go where their near rows are, and of what becomes of them so many vote: those with the
-# most modularity. The single best one is a matter of luck, and what the many agree on is a mean of local optima.
-REFINED_VOTES = 10
+# Then rows of every clustering go where their near rows are, and of what becomes of them so many agree: those with the
+# most modularity. The single best one is a matter of luck, and many have local optima in common that are none of these.
+REFINED_VOTES = 3
 
 
 @dataclass(frozen=True)

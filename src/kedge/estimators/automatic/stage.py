@@ -114,6 +114,12 @@ def _begin_to_spread(
     return spread_from(near, sample.source.read(slice(0, sample.source.n_rows)), groups)
 
 
+_WHAT_VOTES_DO = {
+    False: "labels are what their clusterings agree on",
+    True: "rows of their clusterings go where their near rows are, labels are what the best of these agree on",
+}
+
+
 def _report(decision: Decision, chosen: Verdict, n_rows: int, n_clusters: int) -> dict[str, Any]:
     n_neighbors = count_neighbors(n_rows, n_clusters)
     tried = [_in_numbers(verdict) for verdict in decision.verdicts]
@@ -121,8 +127,9 @@ def _report(decision: Decision, chosen: Verdict, n_rows: int, n_clusters: int) -
     why = (
         f"{len(tried)} settings were tried on {n_rows} rows and judged by modularity: the share of edges to the "
         f"{n_neighbors} nearest rows that stay inside clusters, less what chance would give. The best reached "
-        f"{best['modularity'] or 0.0:.3f}. Sets of anchors vote in proportion to the shares below, labels are what "
-        f"their clusterings agree on, and the graph that is kept is that of the best setting with its kind of anchors."
+        f"{best['modularity'] or 0.0:.3f}. Sets of anchors vote in proportion to the shares below, "
+        f"{_WHAT_VOTES_DO[decision.refined]}, and the graph that is kept is that of the best setting with its kind of "
+        f"anchors."
     )
     return {
         "criterion": "modularity",
