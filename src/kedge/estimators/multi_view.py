@@ -133,7 +133,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     n_clusters_ : int
         Number of clusters asked for, or found.
     confidence_ : ndarray of shape (n_samples,) or None
-        How stable each label is: which share of the row's company in repeated clusterings has its label, from 0 to 1.
+        How stable each label is: which share of the row's company in repeated clusterings has its label, from 0 to 1;
+        where the automatic mode lets near rows decide, times the share of these that have it.
         Rows below 0.5 are worth a look. None with ``recipe="published"``.
     auto_report_ : dict or None
         What was tried where parameters were left to the data, what it scored, and why it was chosen.

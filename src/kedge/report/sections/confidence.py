@@ -35,7 +35,8 @@ def confidence(material: Material) -> Section | None:
     share = percent(found.share_doubtful)
     label = f"Histogram of the confidence of all rows; {share} are below {DOUBTFUL:g}."
     caption = (
-        f"Which share of a row's company in repeated clusterings has its label. {share} of the rows are below "
+        f"Which share of a row's company in repeated clusterings has its label; where the automatic mode let near rows "
+        f"decide, times the share of these that have it. {share} of the rows are below "
         f"{DOUBTFUL:g} (hatched). That repeated clusterings agree does not make them right."
     )
     bins = [

@@ -40,7 +40,7 @@ def _how_sure(material: Material) -> str:
     verb = "has" if doubtful == 1 else "have"
     return (
         f"<strong>{share} of the rows</strong> ({doubtful:,}) {verb} a confidence below {DOUBTFUL:g}: in repeated "
-        f"clusterings most of their company is in other clusters, so these labels are worth a look."
+        f"clusterings, or among near rows, much of their company is in other clusters. These labels are worth a look."
     )
 
 
