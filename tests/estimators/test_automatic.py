@@ -370,19 +370,32 @@ def test_the_best_clusterings_agree_after_their_rows_have_moved(three_rings):
     graph, rings, votes = three_rings
     # Most clusterings are nonsense, of low modularity: only the best may vote.
     nonsense = [np.random.default_rng(seed).integers(3, size=90) for seed in range(60)]
-    found, sure = decision._follow_near_rows(graph, votes, nonsense, 3)
+    found, sure = decision._follow_near_rows(graph, votes[0], votes, nonsense)
     assert clustering_accuracy(rings, found) == 1.0
     np.testing.assert_allclose(sure, 1.0)
-    _, doubtful = decision._follow_near_rows(graph, nonsense, votes, 3)
+    _, doubtful = decision._follow_near_rows(graph, votes[0], nonsense, votes)
     assert doubtful.mean() < 0.9
 
 
+def test_clusterings_that_tell_another_story_do_not_vote():
+    # Four cliques in two clusters. Three of the cliques are near each other in one clustering, two and two in another:
+    # the second has more modularity, but the votes are of one mind about the first.
+    cliques = np.repeat(np.arange(4), 10)
+    graph = sparse.csr_array((cliques[:, None] == cliques) & ~np.eye(40, dtype=bool), dtype=float)
+    uneven, even = np.where(cliques == 3, 1, 0), cliques // 2
+    assert modularity(graph, even) > modularity(graph, uneven)
+    found, _ = decision._follow_near_rows(graph, uneven, [uneven] * 5, [even] * 5)
+    np.testing.assert_array_equal(found, uneven)
+    found, _ = decision._follow_near_rows(graph, even, [uneven] * 5, [even] * 5)
+    np.testing.assert_array_equal(found[:, None] == found, even[:, None] == even)
+
+
 def test_rows_between_clusters_have_little_confidence(three_rings):
-    graph, _, votes = three_rings
+    graph, rings, votes = three_rings
     edges = graph.tolil()
     for other in (30, 31, 32, 33):
         edges[0, other] = edges[other, 0] = 1.0
-    _, sure = decision._follow_near_rows(sparse.csr_array(edges), votes, [], 3)
+    _, sure = decision._follow_near_rows(sparse.csr_array(edges), rings, votes, [])
     assert sure[0] < 0.6
     assert np.median(sure) == pytest.approx(1.0)
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from kedge.estimators.anchor_sets import AnchorPlan
 from kedge.estimators.automatic.settings import USUAL_SHARE, Choices, Setting
 from kedge.estimators.automatic.trials import Ballot, Sample, cast_ballots
+from kedge.metrics import nmi
 from kedge.model.agreement import company_in_own_group
 from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.consensus import agreed_groups
@@ -35,6 +36,9 @@ REFINED_ROWS_PER_NEIGHBOR = 10
 # Then rows of every clustering go where their near rows are, and of what becomes of them so many agree: those with the
 # most modularity. The single best one is a matter of luck, and many have local optima in common that are none of these.
 REFINED_VOTES = 3
+# They have to share at least this much information (NMI) with what the votes agree on. Where clusters are of very
+# different sizes, the most modularity goes to clusterings that cut the large ones to pieces.
+LEAST_ALIKE = 0.8
 
 
 @dataclass(frozen=True)
@@ -85,12 +89,13 @@ def decide(
     cast = cast_ballots(sample, plan, voting, n_clusters, VOTES, random_state) or judged
     votes = [ballot.labels for ballot in cast]
     n_rows = len(plain)
+    weights = np.append(np.full(len(votes), (1.0 - PLAIN_SHARE) / len(votes)), PLAIN_SHARE)
     refined = n_rows >= REFINED_ROWS_PER_NEIGHBOR * count_neighbors(n_rows, n_clusters) * n_clusters
     if refined:
-        others = [ballot.labels for ballot in judged]
-        found, confidence = _follow_near_rows(sample.neighbors, votes, [*others, plain], n_clusters)
+        agreed = agreed_groups([*votes, plain], n_clusters, weights)
+        others = [*(ballot.labels for ballot in judged), plain]
+        found, confidence = _follow_near_rows(sample.neighbors, agreed, votes, others)
     else:
-        weights = np.append(np.full(len(votes), (1.0 - PLAIN_SHARE) / len(votes)), PLAIN_SHARE)
         found = agreed_groups([*votes, plain], n_clusters, weights, COMPANY_SHARE)
         confidence = company_in_own_group(votes, found)
     return Decision(verdicts, number_by_first_rows(found), confidence, refined)
@@ -98,19 +103,22 @@ def decide(
 
 def _follow_near_rows(
     neighbors: sparse.csr_array,
+    agreed: NDArray[np.int64],
     votes: Sequence[NDArray[np.int64]],
     others: Sequence[NDArray[np.int64]],
-    n_clusters: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Move the rows of all clusterings to where their near rows are; return what the best agree on, and confidence.
 
-    The confidence of a row is the share of its company in the votes that has its label, times that of its near rows.
+    What the votes agreed on is moved as well; clusterings that tell another story than that are left out. The
+    confidence of a row is the share of its company in the votes that has its label, times that of its near rows.
     """
-    moved = [raise_modularity(neighbors, one) for one in (*votes, *others)]
-    reached = np.array([modularity(neighbors, one) for one in moved])
-    best = np.argsort(-reached, kind="stable")[:REFINED_VOTES]
-    found = raise_modularity(neighbors, agreed_groups([moved[place] for place in best], n_clusters))
-    return found, company_in_own_group(moved[: len(votes)], found) * near_share(neighbors, found)
+    moved = [raise_modularity(neighbors, one) for one in (agreed, *votes, *others)]
+    alike = [one for one in moved if nmi(moved[0], one) >= LEAST_ALIKE]
+    best = sorted(alike, key=lambda one: -modularity(neighbors, one))[:REFINED_VOTES]
+    found = moved[0]
+    if len(best) == REFINED_VOTES:
+        found = raise_modularity(neighbors, agreed_groups(best, int(agreed.max()) + 1))
+    return found, company_in_own_group(moved[1 : len(votes) + 1], found) * near_share(neighbors, found)
 
 
 def _judge(settings: Sequence[Setting], ballots: Sequence[Ballot]) -> list[Verdict]:
