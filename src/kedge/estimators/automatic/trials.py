@@ -63,6 +63,14 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Embedded:
+    """The points of a sample that are clustered, and the leading singular values of its graph, largest first."""
+
+    points: NDArray[Any]
+    singular_values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Ballot:
     """A clustering of the sample, the setting behind it, and what near rows say of it."""
 
@@ -117,21 +125,22 @@ def _ballots_of_group(
         random_state = RandomState(seed)
         n_rows = sample.source.n_rows
         size = group[0].count_anchors(random_state.uniform(), n_rows, n_clusters)
-        anchors = _draw_anchors(sample, plan, group[0].method, size, random_state)
+        anchors = draw_anchors(sample, plan, group[0].method, size, random_state)
         ballots = []
         for setting in group:
-            points = _embed(sample, anchors, setting, plan.signed, n_clusters)
-            if points is None:
+            embedded = embed(sample, anchors, setting, plan.signed, n_clusters)
+            if embedded is None:
                 continue
             for _ in range(n_starts):
-                labels, _ = cluster_points(points, n_clusters, random_state, n_starts=1)
+                labels, _ = cluster_points(embedded.points, n_clusters, random_state, n_starts=1)
                 ballots.append(Ballot(setting, labels, modularity(sample.neighbors, labels)))
         return ballots
 
 
-def _draw_anchors(
+def draw_anchors(
     sample: Sample, plan: AnchorPlan, method: str, size: int, random_state: RandomState
 ) -> list[NDArray[Any]]:
+    """Return one set of anchors from the sample, per view."""
     if plan.given is not None:
         return plan.given
     if method == "ffs" and sample.farthest:
@@ -161,10 +170,10 @@ def farthest_orders(
         return list(pool.map(search, seeds))
 
 
-def _embed(
+def embed(
     sample: Sample, anchors: list[NDArray[Any]], setting: Setting, signed: bool, n_clusters: int
-) -> NDArray[Any] | None:
-    """Return the points that are clustered; None if the graph has more pieces than there are directions."""
+) -> Embedded | None:
+    """Build the graph of a set of anchors and embed it; None if it has more pieces than there are directions."""
     ridge = setting.alpha * mean_squared_norm(anchors, sample.weights)
     problem = build_row_problem(anchors, weights=sample.weights, ridge=ridge, locality=setting.locality, signed=signed)
     rows = slice(0, sample.source.n_rows)
@@ -178,4 +187,4 @@ def _embed(
         return None
     spectrum = spectral_map(gram, column_sums, n_directions)
     embedded = np.asarray(coefficients @ spectrum.row_map[layout.anchor_of])
-    return cluster_coordinates(embedded, spectrum.singular_values)
+    return Embedded(cluster_coordinates(embedded, spectrum.singular_values), spectrum.singular_values)

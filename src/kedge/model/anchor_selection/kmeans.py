@@ -15,6 +15,7 @@ from sklearn.utils.extmath import row_norms
 from kedge.model.anchor_selection.distinct_rows import fill_up
 from kedge.model.anchor_selection.lines import cluster_lines, seed_lines, unit_rows
 from kedge.model.anchor_selection.row_access import BLOCK_ENTRIES, dense_rows, sample_rows, take_rows
+from kedge.model.anchor_selection.sparse_rounds import move_centers
 
 # k-means on more rows than this per anchor moves the centres little and costs in proportion.
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
@@ -153,11 +154,14 @@ def _seed_rows(sample: Any, n_anchors: int, random_state: RandomState) -> NDArra
 
 def _point_centers(sample: Any, seeds: NDArray[Any]) -> NDArray[Any]:
     """Move the seeds by Lloyd's rounds; a centre left without rows becomes the row farthest from its own centre."""
-    model = _run_lloyd(sample, KMeans(len(seeds), init=seeds, n_init=1, max_iter=MAX_ROUNDS))
-    centers = np.array(model.cluster_centers_)
-    empty = np.setdiff1d(np.arange(len(seeds)), model.labels_)
+    if sparse.issparse(sample):
+        centers, labels = move_centers(sample, seeds, MAX_ROUNDS)
+    else:
+        model = _run_lloyd(sample, KMeans(len(seeds), init=seeds, n_init=1, max_iter=MAX_ROUNDS))
+        centers, labels = np.array(model.cluster_centers_), model.labels_
+    empty = np.setdiff1d(np.arange(len(seeds)), labels)
     if len(empty):
-        farthest = np.argsort(-own_distances(sample, model.labels_, centers), kind="stable")
+        farthest = np.argsort(-own_distances(sample, labels, centers), kind="stable")
         centers[empty] = dense_rows(sample, farthest[: len(empty)])
     return centers
 
