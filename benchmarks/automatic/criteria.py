@@ -19,6 +19,7 @@ from kedge.estimators.automatic.trials import (
     embed,
     farthest_orders,
     filled_share,
+    join_to_anchors,
     neighbors_of_sample,
 )
 from kedge.kernels.selection import default_threads
@@ -106,7 +107,8 @@ def try_setting(sample, plan, halves, setting, n_clusters, seed):
     for _ in range(DRAWS):
         size = setting.count_anchors(random_state.uniform(), sample.source.n_rows, n_clusters)
         anchors = draw_anchors(sample, plan, setting.method, size, random_state)
-        found = embed(sample, anchors, setting, plan.signed, n_clusters)
+        anchored = join_to_anchors(sample, anchors, setting.locality, plan.signed)
+        found = embed(sample, anchored, setting.alpha, n_clusters)
         if found is None:
             continue
         votes = [cluster_points(found.points, n_clusters, random_state, n_starts=1)[0] for _ in range(STARTS)]

@@ -63,12 +63,11 @@ class KnownConfidence:
         places = self.rows[known] - block.rows.start
         if len(places) == 0:
             return AnchorTrust(np.zeros((2 * len(near.anchors), n_clusters)), np.zeros(2 * len(near.anchors)))
-        weights = near.weights([view[places] for view in block.views])
-        return trust_of_known(weights, labels.of(block)[places], self.confidence[known], n_clusters)
+        return trust_of_known(near.of_block(block)[places], labels.of(block)[places], self.confidence[known], n_clusters)
 
     def of_rows(self, near: NearAnchors, labels: RowLabels, trust: AnchorTrust, block: RowBlock) -> Array:
         """Return the confidence of the rows of a block."""
-        found = trust.of_rows(near.weights(block.views), labels.of(block))
+        found = trust.of_rows(near.of_block(block), labels.of(block))
         known = self._known_in(block)
         found[self.rows[known] - block.rows.start] = self.confidence[known]
         return found

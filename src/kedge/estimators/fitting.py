@@ -70,6 +70,7 @@ class FitPlan:
     checkpoint: Checkpoint | None = None
     open_to_data: OpenParameters | None = None
     decided: DecidedGroups | None = None
+    with_confidence: bool = True
 
     @property
     def as_published(self) -> bool:
@@ -303,7 +304,9 @@ def _cluster_rows(
     row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
     graph = EmbeddedGraph(row_map, spectrum.singular_values, len(setting.sets.sizes), maps)
     labels, centers, sums = label_embedding(engine, graph, plan.n_clusters, random_state, plan.decided)
-    confidence = confidence_of_rows(engine, graph, labels, len(centers), random_state, plan.decided)
+    confidence = None
+    if plan.with_confidence:
+        confidence = confidence_of_rows(engine, graph, labels, len(centers), random_state, plan.decided)
     return labels, centers, sums, confidence
 
 

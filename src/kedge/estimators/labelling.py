@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from kedge.engines.contract import Engine
 from kedge.estimators.automatic.stage import DecidedGroups
 from kedge.model.anchor_selection.kmeans import published_kmeans
-from kedge.model.anchor_spreading import SpreadLabels
 from kedge.model.components import anchor_components
 from kedge.model.driver_step import Digest, fold_columns
 from kedge.model.label_rows import (
@@ -35,8 +34,6 @@ from kedge.model.spectral_map import spectral_map
 
 Array = NDArray[np.float64]
 
-# Passes over all rows in which labels spread.
-ROUNDS = 2
 # Starts of the last k-means in the authors' release.
 _PUBLISHED_STARTS = 100
 
@@ -139,7 +136,7 @@ def _follow(engine: Engine, graph: EmbeddedGraph, decided: DecidedGroups) -> tup
         return given, centers, engine.sum_blocks(partial(sum_clusters, given, len(centers)))
     others: RowLabels = EmbeddedLabels(graph.row_map, graph.singular_values, centers)
     if decided.spread is not None:
-        others = _spread(engine, decided.spread)
+        others = decided.spread
     labels = DecidedLabels(decided.rows, decided.groups, others, np.arange(len(centers)))
     found = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views)
     # Where labels of all rows are held here, they need not be found again for every use.
@@ -150,12 +147,6 @@ def _follow(engine: Engine, graph: EmbeddedGraph, decided: DecidedGroups) -> tup
     numbers = np.argsort(order)
     known = GivenLabels(numbers[found]) if held else replace(labels, numbers=numbers)
     return known, centers[order], ClusterSums(sums.support[:, order], sums.first_rows[order])
-
-
-def _spread(engine: Engine, labels: SpreadLabels) -> SpreadLabels:
-    for _ in range(ROUNDS):
-        labels = labels.having_seen(engine.sum_blocks(labels.weigh, with_views=True))
-    return labels
 
 
 def _nearest_kept(engine: Engine, labels: EmbeddedLabels) -> tuple[EmbeddedLabels, ClusterSums]:

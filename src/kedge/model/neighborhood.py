@@ -1,5 +1,7 @@
 """How well a clustering keeps near rows together: a judge that no row problem has seen."""
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,13 +22,14 @@ def count_neighbors(n_rows: int, n_clusters: int) -> int:
     return min(max(LEAST_NEIGHBORS, min(MOST_NEIGHBORS, wanted)), n_rows - 1)
 
 
-def neighbor_graph(rows: Any, n_neighbors: int) -> sparse.csr_array:
+def neighbor_graph(rows: Any, n_neighbors: int, run: Callable[..., Iterable[Any]] = map) -> sparse.csr_array:
     """Join every row to its nearest other rows, by distance and by angle.
 
     An edge weighs 1 if both ends chose it both ways, and a quarter of that for every choice. Takes O(n^2 d) time and is
-    meant for a sample of rows.
+    meant for a sample of rows. ``run`` is called like ``map`` and may search both ways at the same time.
     """
-    return sparse.csr_array((join_nearest(rows, n_neighbors) + join_nearest(normalize(rows), n_neighbors)) / 2)
+    by_distance, by_angle = run(partial(join_nearest, n_neighbors=n_neighbors), (rows, normalize(rows)))
+    return sparse.csr_array((by_distance + by_angle) / 2)
 
 
 def join_nearest(points: Any, n_neighbors: int) -> sparse.csr_array:

@@ -53,6 +53,10 @@ class RowProblem:
         """Return the problem with other weights of the views."""
         return replace(self, weights=tuple(float(w) for w in weights), _hessians={})
 
+    def with_ridge(self, ridge: float) -> "RowProblem":
+        """Return the problem with another ridge; the linear terms of rows stay the same."""
+        return replace(self, ridge=float(ridge), _hessians={})
+
     def hessian(self, pattern: Pattern | None = None) -> PreparedHessian:
         """Return H for rows that have these views, None meaning all; one per pattern is kept."""
         has = pattern or (True,) * len(self.grams)

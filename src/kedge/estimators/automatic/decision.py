@@ -12,18 +12,18 @@ from scipy import sparse
 from kedge.estimators.anchor_sets import AnchorPlan
 from kedge.estimators.automatic.settings import USUAL_SHARE, Choices, Setting
 from kedge.estimators.automatic.trials import Ballot, Sample, cast_ballots
-from kedge.metrics import nmi
-from kedge.model.agreement import company_in_own_group
+from kedge.model.agreement import company_in_own_group, shared_information
 from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.consensus import agreed_groups
 from kedge.model.local_moves import raise_modularity
 from kedge.model.neighborhood import count_neighbors, modularity, near_share
 
-# Draws of anchors that a setting is judged by, and clusterings of each.
+# Draws of anchors that a setting is judged by, and clusterings of each; one where near rows have the last word.
 DRAWS, JUDGED_STARTS = 2, 2
 # By how much less modularity a setting counts e times less.
 TEMPERATURE = 0.01
-# Sets of anchors that vote, and clusterings of each.
+# Sets of anchors that vote, and clusterings of each; of half as many sets twice as many where near rows have the last
+# word, which needs many clusterings to begin from, but not as different ones.
 VOTING_SETS, VOTES = 48, 2
 # How much the labels of a plain fit count beside all votes: it builds one graph of several sets of anchors, which errs
 # in other places than the graphs of single sets.
@@ -80,17 +80,18 @@ def decide(
     random_state: RandomState,
 ) -> Decision:
     """Try all settings, let the better ones and a plain fit vote, and return the groups on which the votes agree."""
+    n_rows = len(plain)
+    refined = n_rows >= REFINED_ROWS_PER_NEIGHBOR * count_neighbors(n_rows, n_clusters) * n_clusters
     settings = choices.settings()
     groups = [list(same) for _, same in groupby(settings, key=lambda one: (one.method, one.sizes))]
-    judged = cast_ballots(sample, plan, groups * DRAWS, n_clusters, JUDGED_STARTS, random_state)
+    judged_starts, n_sets, n_votes = (1, VOTING_SETS // 2, 2 * VOTES) if refined else (JUDGED_STARTS, VOTING_SETS, VOTES)
+    judged = cast_ballots(sample, plan, groups * DRAWS, n_clusters, judged_starts, random_state)
     verdicts = _judge(settings, judged)
-    seats = _allocate([one.share for one in verdicts], VOTING_SETS)
+    seats = _allocate([one.share for one in verdicts], n_sets)
     voting = [[one.setting] for one, number in zip(verdicts, seats, strict=True) for _ in range(number)]
-    cast = cast_ballots(sample, plan, voting, n_clusters, VOTES, random_state) or judged
+    cast = cast_ballots(sample, plan, voting, n_clusters, n_votes, random_state) or judged
     votes = [ballot.labels for ballot in cast]
-    n_rows = len(plain)
     weights = np.append(np.full(len(votes), (1.0 - PLAIN_SHARE) / len(votes)), PLAIN_SHARE)
-    refined = n_rows >= REFINED_ROWS_PER_NEIGHBOR * count_neighbors(n_rows, n_clusters) * n_clusters
     if refined:
         agreed = agreed_groups([*votes, plain], n_clusters, weights)
         others = [*(ballot.labels for ballot in judged), plain]
@@ -113,7 +114,7 @@ def _follow_near_rows(
     confidence of a row is the share of its company in the votes that has its label, times that of its near rows.
     """
     moved = [raise_modularity(neighbors, one) for one in (agreed, *votes, *others)]
-    alike = [one for one in moved if nmi(moved[0], one) >= LEAST_ALIKE]
+    alike = [one for one in moved if shared_information(moved[0], one) >= LEAST_ALIKE]
     best = sorted(alike, key=lambda one: -modularity(neighbors, one))[:REFINED_VOTES]
     found = moved[0]
     if len(best) == REFINED_VOTES:

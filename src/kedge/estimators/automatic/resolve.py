@@ -18,7 +18,7 @@ from kedge.sources.contract import RowSource
 # A FitPlan; its module imports this one.
 Plan = Any
 # Of a fit of a sample, of which nobody hears.
-_ALONE = {"decided": None, "checkpoint": None, "callback": None, "exact": False}
+_ALONE = {"decided": None, "checkpoint": None, "callback": None, "exact": False, "with_confidence": False}
 
 
 def resolve_open_parameters(

@@ -1,17 +1,26 @@
 """The stage of a fit in which the data decide: a sample of rows, trials on it, and what they say."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import gen_batches
 
-from kedge.estimators.anchor_sets import AnchorPlan, choose_set
+from kedge.estimators.anchor_sets import AnchorPlan
 from kedge.estimators.automatic.decision import Decision, Verdict, decide
 from kedge.estimators.automatic.settings import FILLED_SHARE, Choices, Setting
-from kedge.estimators.automatic.trials import Sample, farthest_orders, filled_share, neighbors_of_sample, rows_alone
+from kedge.estimators.automatic.trials import (
+    Sample,
+    farthest_orders,
+    filled_share,
+    neighbors_of_sample,
+    rows_alone,
+    run_side_by_side,
+)
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.anchor_spreading import NearAnchors, SpreadLabels, spread_from
 from kedge.model.neighborhood import count_neighbors
@@ -23,8 +32,10 @@ MOST_TRIED = 3_000
 FARTHEST_DRAWS = 4
 # Anchors per cluster up to which they are searched, beside other methods: the time grows with the cube.
 FARTHEST_PER_CLUSTER = 10
-# Anchors through which labels spread to rows beyond the sample, and the rows per anchor that they are centres of.
-SPREADING_ANCHORS, ROWS_PER_ANCHOR = 400, 15
+# Labels spread to rows beyond the sample through the centres of so many rows, which they spread to first; centres are
+# moved and labels spread a few times only, since neither needs to be the last digit of anything.
+SPREADING_ROWS, SPREADING_ROUNDS = 9_000, 5
+WEIGHED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True)
@@ -92,26 +103,32 @@ def run_trials(
         most = max(one.largest(sampled.n_rows, n_clusters) for one in choices.settings())
         size = min(most, FARTHEST_PER_CLUSTER * n_clusters) if len(choices.methods) > 1 else most
         farthest = farthest_orders(sampled, plan, prior, size, FARTHEST_DRAWS, random_state)
-    neighbors = neighbors_of_sample(sampled, weights, n_clusters)
+    neighbors = neighbors_of_sample(sampled, weights, n_clusters, plan.n_threads)
     sample = Sample(sampled, tuple(float(weight) for weight in weights), prior, neighbors, farthest)
     decision = decide(sample, plan, choices, n_clusters, plain_labels(sampled), random_state)
     chosen = next(one for one in decision.verdicts if one.setting.method == plan.method or plan.given is not None)
     spread = None
     dense, whole = filled >= FILLED_SHARE, sampled.observed(slice(0, 1)) is None
     if sampled.n_rows < source.n_rows and decision.refined and dense and whole:
-        spread = _begin_to_spread(source, sample, plan, decision.groups, random_state)
+        spread = _begin_to_spread(source, sample, decision.groups, plan.n_threads, random_state)
     decided = DecidedGroups(rows, decision.groups, decision.confidence, spread)
     return AutomaticResult(sample, chosen.setting, decided, _report(decision, chosen, sampled.n_rows, n_clusters))
 
 
 def _begin_to_spread(
-    source: RowSource, sample: Sample, plan: AnchorPlan, groups: NDArray[np.int64], random_state: RandomState
+    source: RowSource, sample: Sample, groups: NDArray[np.int64], n_threads: int, random_state: RandomState
 ) -> SpreadLabels:
-    seen = rows_alone(source, sample_rows(source.n_rows, SPREADING_ANCHORS * ROWS_PER_ANCHOR, random_state))
-    method = replace(plan, method="kmeans", given=None)
-    anchors = choose_set(seen, method, sample.prior, SPREADING_ANCHORS, random_state)
-    near = NearAnchors.of_views(anchors, sample.weights)
-    return spread_from(near, sample.source.read(slice(0, sample.source.n_rows)), groups)
+    rows = source.read(sample_rows(source.n_rows, SPREADING_ROWS, random_state))
+    near = NearAnchors.centers_of(rows, sample.weights, SPREADING_ROUNDS, random_state)
+
+    def weigh(views: Sequence[Any]) -> sparse.csr_array:
+        parts = gen_batches(views[0].shape[0], WEIGHED_AT_ONCE)
+        return sparse.vstack(
+            run_side_by_side(n_threads, near.weights, [[view[part] for view in views] for part in parts]), format="csr"
+        )
+
+    known = spread_from(near, weigh(sample.source.read(slice(0, sample.source.n_rows))), groups)
+    return known.over(weigh(rows), SPREADING_ROUNDS)
 
 
 _WHAT_VOTES_DO = {

@@ -1,9 +1,10 @@
 """Settings tried on a sample of rows: graphs of single anchor sets, clustered and judged."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from kedge.model.driver_step import fold_columns
 from kedge.model.label_rows import cluster_coordinates, count_directions
 from kedge.model.neighborhood import count_neighbors, modularity, neighbor_graph
 from kedge.model.pass_state import column_layout
-from kedge.model.row_problem import build_row_problem, mean_squared_norm
+from kedge.model.row_problem import RowProblem, build_row_problem, mean_squared_norm
 from kedge.model.spectral_map import spectral_map
 from kedge.model.view_scaling import ViewScaling
 from kedge.sources.arrays import ArraySource
@@ -63,6 +64,28 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class AnchoredSample:
+    """A sample on one set of anchors at one locality: what settings that differ in alpha only share.
+
+    Attributes
+    ----------
+    problem : RowProblem
+        Without a ridge.
+    linear : array of shape (n_rows, n_columns)
+        The linear terms of all rows.
+    unit : float
+        Of alpha.
+    signed : bool
+        Whether anchors are mirrored.
+    """
+
+    problem: RowProblem
+    linear: NDArray[Any]
+    unit: float
+    signed: bool
+
+
+@dataclass(frozen=True)
 class Embedded:
     """The points of a sample that are clustered, and the leading singular values of its graph, largest first."""
 
@@ -79,11 +102,26 @@ class Ballot:
     modularity: float
 
 
-def neighbors_of_sample(source: RowSource, weights: Sequence[float], n_clusters: int) -> sparse.csr_array:
+def neighbors_of_sample(
+    source: RowSource, weights: Sequence[float], n_clusters: int, n_threads: int = 1
+) -> sparse.csr_array:
     """Return the graph of near rows over all views side by side, each as heavy as its weight."""
     views = source.read(slice(0, source.n_rows))
     scaled = [view * view.dtype.type(np.sqrt(weight)) for view, weight in zip(views, weights, strict=True)]
-    return neighbor_graph(side_by_side(scaled), count_neighbors(source.n_rows, n_clusters))
+    run = partial(run_side_by_side, n_threads)
+    return neighbor_graph(side_by_side(scaled), count_neighbors(source.n_rows, n_clusters), run)
+
+
+def run_side_by_side(n_threads: int, action: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    """Call like ``map``, as many at the same time as there are threads."""
+
+    def alone(*parts: Any) -> Any:
+        # The limit of OpenMP holds for the thread that sets it, and this is another one.
+        with one_thread_per_library():
+            return action(*parts)
+
+    with ThreadPoolExecutor(max(1, min(n_threads, len(arguments[0])))) as pool:
+        return list(pool.map(alone, *arguments))
 
 
 def rows_alone(source: RowSource, rows: NDArray[np.intp]) -> ArraySource:
@@ -113,28 +151,26 @@ def cast_ballots(
     """
     seeds = random_state.randint(np.iinfo(np.int32).max, size=len(groups))
     cast = partial(_ballots_of_group, sample, plan, n_clusters, n_starts)
-    with ThreadPoolExecutor(max(1, min(plan.n_threads, len(groups)))) as pool:
-        return [ballot for ballots in pool.map(cast, groups, seeds) for ballot in ballots]
+    return list(chain.from_iterable(run_side_by_side(plan.n_threads, cast, groups, seeds)))
 
 
 def _ballots_of_group(
     sample: Sample, plan: AnchorPlan, n_clusters: int, n_starts: int, group: Sequence[Setting], seed: int
 ) -> list[Ballot]:
-    # The limit of OpenMP holds for the thread that sets it, and this is another one.
-    with one_thread_per_library():
-        random_state = RandomState(seed)
-        n_rows = sample.source.n_rows
-        size = group[0].count_anchors(random_state.uniform(), n_rows, n_clusters)
-        anchors = draw_anchors(sample, plan, group[0].method, size, random_state)
-        ballots = []
-        for setting in group:
-            embedded = embed(sample, anchors, setting, plan.signed, n_clusters)
-            if embedded is None:
-                continue
-            for _ in range(n_starts):
-                labels, _ = cluster_points(embedded.points, n_clusters, random_state, n_starts=1)
-                ballots.append(Ballot(setting, labels, modularity(sample.neighbors, labels)))
-        return ballots
+    random_state = RandomState(seed)
+    n_rows = sample.source.n_rows
+    size = group[0].count_anchors(random_state.uniform(), n_rows, n_clusters)
+    anchors = draw_anchors(sample, plan, group[0].method, size, random_state)
+    ballots = []
+    anchored = {one.locality: join_to_anchors(sample, anchors, one.locality, plan.signed) for one in group}
+    for setting in group:
+        embedded = embed(sample, anchored[setting.locality], setting.alpha, n_clusters)
+        if embedded is None:
+            continue
+        for _ in range(n_starts):
+            labels, _ = cluster_points(embedded.points, n_clusters, random_state, n_starts=1)
+            ballots.append(Ballot(setting, labels, modularity(sample.neighbors, labels)))
+    return ballots
 
 
 def draw_anchors(
@@ -163,24 +199,27 @@ def farthest_orders(
     def search(seed: int) -> list[NDArray[Any]]:
         drawn = RandomState(seed)
         fewer = rows_alone(source, sample_rows(source.n_rows, max(MOST_SEARCHED, 2 * size), drawn))
-        with one_thread_per_library():
-            return choose_set(fewer, replace(plan, method="ffs"), prior, size, drawn)
+        return choose_set(fewer, replace(plan, method="ffs"), prior, size, drawn)
 
-    with ThreadPoolExecutor(max(1, min(plan.n_threads, n_draws))) as pool:
-        return list(pool.map(search, seeds))
+    return run_side_by_side(plan.n_threads, search, seeds)
 
 
-def embed(
-    sample: Sample, anchors: list[NDArray[Any]], setting: Setting, signed: bool, n_clusters: int
-) -> Embedded | None:
-    """Build the graph of a set of anchors and embed it; None if it has more pieces than there are directions."""
-    ridge = setting.alpha * mean_squared_norm(anchors, sample.weights)
-    problem = build_row_problem(anchors, weights=sample.weights, ridge=ridge, locality=setting.locality, signed=signed)
+def join_to_anchors(
+    sample: Sample, anchors: Sequence[NDArray[Any]], locality: float, signed: bool
+) -> AnchoredSample:
+    """Compare all rows of the sample with all anchors, given per view."""
+    problem = build_row_problem(anchors, weights=sample.weights, ridge=0.0, locality=locality, signed=signed)
     rows = slice(0, sample.source.n_rows)
-    observed = sample.source.observed(rows)
-    linear = problem.weighted(problem.view_terms(sample.source.read(rows), observed))
-    coefficients, sums = solve_patterns(problem, linear, observed)
-    layout = column_layout([len(anchors[0])], signed)
+    linear = problem.weighted(problem.view_terms(sample.source.read(rows), sample.source.observed(rows)))
+    return AnchoredSample(problem, linear, mean_squared_norm(anchors, sample.weights), signed)
+
+
+def embed(sample: Sample, anchored: AnchoredSample, alpha: float, n_clusters: int) -> Embedded | None:
+    """Build the graph of a set of anchors and embed it; None if it has more pieces than there are directions."""
+    problem = anchored.problem.with_ridge(alpha * anchored.unit)
+    observed = sample.source.observed(slice(0, sample.source.n_rows))
+    coefficients, sums = solve_patterns(problem, anchored.linear, observed)
+    layout = column_layout([problem.n_columns // (1 + anchored.signed)], anchored.signed)
     gram, column_sums = fold_columns(sums.gram, sums.column_sums, layout)
     n_directions = count_directions(n_clusters)
     if anchor_components(gram, column_sums)[0] > n_directions:
