@@ -20,6 +20,7 @@ from kedge.estimators.automatic.penalties import choose_value
 from kedge.estimators.automatic.settings import ALPHAS, FEW, LOCALITIES, MANY, USUAL_SHARE, Choices, Setting
 from kedge.estimators.automatic.trials import Ballot
 from kedge.metrics import clustering_accuracy
+from kedge.model import anchor_spreading
 from kedge.model.agreement import company_in_own_group
 from kedge.model.anchor_spreading import spread_from
 from kedge.model.consensus import agreed_groups
@@ -125,7 +126,7 @@ def test_rows_beyond_the_sample_follow_its_clusters(monkeypatch):
 def many_rows(monkeypatch):
     """More rows than are tried, in clusters large enough that near rows have the last word."""
     monkeypatch.setattr(stage, "MOST_TRIED", 450)
-    monkeypatch.setattr(stage, "SPREADING_ANCHORS", 60)
+    monkeypatch.setattr(anchor_spreading, "CENTERS", 60)
     return make_blobs(1_200, 6, centers=4, cluster_std=1.2, random_state=5)
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
+from kedge.model import anchor_spreading
 from kedge.model.anchor_spreading import NearAnchors, spread_from, trust_of_known
 from kedge.model.block_step import RowBlock
 
@@ -16,14 +17,14 @@ def clouds():
     return rows, labels.astype(np.int64), rows[::10]
 
 
-def block(*views):
-    return RowBlock(slice(0, len(views[0]) if isinstance(views[0], np.ndarray) else views[0].shape[0]), views)
+def block(*views, start=0):
+    return RowBlock(slice(start, start + views[0].shape[0]), views)
 
 
 def test_some_known_rows_label_all_others(clouds):
     rows, labels, anchors = clouds
     near = NearAnchors.of_views([anchors], [1.0])
-    spread = spread_from(near, [rows[:30]], labels[:30])
+    spread = spread_from(near, near.weights([rows[:30]]), labels[:30])
     np.testing.assert_array_equal(spread.of(block(rows)), labels)
 
 
@@ -37,46 +38,68 @@ def test_weights_sum_to_one_each_way(clouds):
 
 def test_sparse_rows_and_blocks_give_the_same_labels(clouds):
     rows, labels, anchors = clouds
-    spread = spread_from(NearAnchors.of_views([anchors], [1.0]), [rows[:30]], labels[:30])
+    near = NearAnchors.of_views([anchors], [1.0])
+    spread = spread_from(near, near.weights([rows[:30]]), labels[:30])
     whole = spread.of(block(rows))
-    np.testing.assert_array_equal(spread.of(block(sparse.csr_array(rows))), whole)
-    parts = [spread.of(block(rows[start : start + 170])) for start in range(0, 600, 170)]
+    np.testing.assert_array_equal(spread.of(block(sparse.csr_array(rows), start=600)), whole)
+    parts = [spread.of(block(rows[start : start + 170], start=start)) for start in range(0, 600, 170)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
-
-
-def test_what_blocks_put_on_anchors_adds_up(clouds):
-    rows, labels, anchors = clouds
-    spread = spread_from(NearAnchors.of_views([anchors], [1.0]), [rows[:30]], labels[:30])
-    whole = spread.weigh(block(rows))
-    halves = spread.weigh(block(rows[:250])).merge(spread.weigh(block(rows[250:])))
-    np.testing.assert_allclose(halves.on_anchors, whole.on_anchors, rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(halves.sizes, whole.sizes)
-    np.testing.assert_allclose(whole.on_anchors.sum(), 2 * 600)
 
 
 def test_a_round_mends_wrong_labels_of_known_rows(clouds):
     rows, labels, anchors = clouds
     wrong = labels[:200].copy()
     wrong[::10] = (wrong[::10] + 1) % 3
-    spread = spread_from(NearAnchors.of_views([anchors], [1.0]), [rows[:200]], wrong)
-    again = spread.having_seen(spread.weigh(block(rows)))
+    near = NearAnchors.of_views([anchors], [1.0])
+    weights = near.weights([rows])
+    again = spread_from(near, weights[:200], wrong).over(weights, 1)
     np.testing.assert_array_equal(again.of(block(rows)), labels)
+    np.testing.assert_allclose(again.seen.on_anchors.sum(), 2 * 600)
+    np.testing.assert_array_equal(again.seen.sizes, np.bincount(labels))
 
 
 def test_a_cluster_that_lost_its_rows_keeps_its_leanings(clouds):
     rows, labels, anchors = clouds
-    spread = spread_from(NearAnchors.of_views([anchors], [1.0]), [rows], labels)
-    kept = rows[labels < 2]
-    again = spread.having_seen(spread.weigh(block(kept)))
+    near = NearAnchors.of_views([anchors], [1.0])
+    spread = spread_from(near, near.weights([rows]), labels)
+    again = spread.over(near.weights([rows[labels < 2]]), 2)
     np.testing.assert_array_equal(again.of(block(rows)), labels)
+
+
+def test_weights_of_a_block_are_found_once_and_held_up_to_a_bound(clouds, monkeypatch):
+    rows, _, anchors = clouds
+    near, searched = NearAnchors.of_views([anchors], [1.0]), []
+    search = NearAnchors.weights
+
+    def spy(self, views):
+        searched.append(len(views[0]))
+        return search(self, views)
+
+    monkeypatch.setattr(NearAnchors, "weights", spy)
+    monkeypatch.setattr(anchor_spreading, "MOST_HELD", 700)
+    parts = [RowBlock(slice(0, 600), [rows]), RowBlock(slice(600, 800), [rows[:200]])]
+    for part in (*parts, *parts):
+        np.testing.assert_array_equal(near.of_block(part).toarray(), search(near, part.views).toarray())
+    assert searched == [600, 200, 200]
+
+
+def test_centres_lie_where_rows_are(clouds, monkeypatch):
+    monkeypatch.setattr(anchor_spreading, "CENTERS", 40)
+    rows, labels, _ = clouds
+    near = NearAnchors.centers_of([rows], [4.0], 5, np.random.RandomState(0))
+    assert near.roots == (2.0,)
+    assert len(near.anchors) == 40
+    weights = near.weights([rows])
+    np.testing.assert_array_equal(spread_from(near, weights[:60], labels[:60]).of(block(rows)), labels)
 
 
 def test_a_view_without_weight_has_no_say(clouds):
     rows, labels, anchors = clouds
     noise = np.random.default_rng(0).normal(size=(600, 4))
-    alone = spread_from(NearAnchors.of_views([anchors], [1.0]), [rows[:30]], labels[:30])
+    one = NearAnchors.of_views([anchors], [1.0])
+    alone = spread_from(one, one.weights([rows[:30]]), labels[:30])
     both = NearAnchors.of_views([anchors, noise[::10]], [1.0, 0.0])
-    joined = spread_from(both, [rows[:30], noise[:30]], labels[:30])
+    joined = spread_from(both, both.weights([rows[:30], noise[:30]]), labels[:30])
     np.testing.assert_array_equal(joined.of(block(rows, noise)), alone.of(block(rows)))
 
 

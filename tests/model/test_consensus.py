@@ -1,11 +1,14 @@
 """Consensus of clusterings."""
 
 import numpy as np
+import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from kedge.metrics import nmi
+from kedge.model.agreement import shared_information
 from kedge.model.consensus import agreed_groups, consensus_of_starts
 
 
@@ -58,3 +61,13 @@ def test_a_share_of_company_leaves_clear_groups_as_they_are():
     votes = [np.where(rng.random(45) < 0.9, groups, rng.integers(3, size=45)) for _ in range(20)]
     for share in (0.0, 0.5, 1.0):
         assert adjusted_rand_score(groups, agreed_groups(votes, 3, company_share=share)) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shared_information_is_that_of_the_metric(seed):
+    random = np.random.default_rng(seed)
+    one, other = random.integers(0, 5, 200), random.integers(0, 3, 200)
+    other[:120] = one[:120] % 3
+    assert shared_information(one, other) == pytest.approx(nmi(one, other), abs=1e-12)
+    assert shared_information(one, one) == pytest.approx(1.0)
+    assert shared_information(np.zeros(4, dtype=int), np.zeros(4, dtype=int)) == 1.0

@@ -63,7 +63,8 @@ class KnownConfidence:
         places = self.rows[known] - block.rows.start
         if len(places) == 0:
             return AnchorTrust(np.zeros((2 * len(near.anchors), n_clusters)), np.zeros(2 * len(near.anchors)))
-        return trust_of_known(near.of_block(block)[places], labels.of(block)[places], self.confidence[known], n_clusters)
+        weights = near.of_block(block)[places]
+        return trust_of_known(weights, labels.of(block)[places], self.confidence[known], n_clusters)
 
     def of_rows(self, near: NearAnchors, labels: RowLabels, trust: AnchorTrust, block: RowBlock) -> Array:
         """Return the confidence of the rows of a block."""

@@ -84,8 +84,8 @@ def decide(
     refined = n_rows >= REFINED_ROWS_PER_NEIGHBOR * count_neighbors(n_rows, n_clusters) * n_clusters
     settings = choices.settings()
     groups = [list(same) for _, same in groupby(settings, key=lambda one: (one.method, one.sizes))]
-    judged_starts, n_sets, n_votes = (1, VOTING_SETS // 2, 2 * VOTES) if refined else (JUDGED_STARTS, VOTING_SETS, VOTES)
-    judged = cast_ballots(sample, plan, groups * DRAWS, n_clusters, judged_starts, random_state)
+    n_starts, n_sets, n_votes = (1, VOTING_SETS // 2, 2 * VOTES) if refined else (JUDGED_STARTS, VOTING_SETS, VOTES)
+    judged = cast_ballots(sample, plan, groups * DRAWS, n_clusters, n_starts, random_state)
     verdicts = _judge(settings, judged)
     seats = _allocate([one.share for one in verdicts], n_sets)
     voting = [[one.setting] for one, number in zip(verdicts, seats, strict=True) for _ in range(number)]

@@ -204,9 +204,7 @@ def farthest_orders(
     return run_side_by_side(plan.n_threads, search, seeds)
 
 
-def join_to_anchors(
-    sample: Sample, anchors: Sequence[NDArray[Any]], locality: float, signed: bool
-) -> AnchoredSample:
+def join_to_anchors(sample: Sample, anchors: Sequence[NDArray[Any]], locality: float, signed: bool) -> AnchoredSample:
     """Compare all rows of the sample with all anchors, given per view."""
     problem = build_row_problem(anchors, weights=sample.weights, ridge=0.0, locality=locality, signed=signed)
     rows = slice(0, sample.source.n_rows)
