@@ -14,7 +14,7 @@ from benchmarks.clustering import measure
 from kedge import MSGL, SGL
 from kedge.metrics import clustering_accuracy, nmi
 
-SETS = ("digits", "covertype", "mnist", "pokerhand-synthesised", "caltech101-7-reextracted", "nus-standin")
+SETS = ("digits", "covertype", "mnist", "pokerhand-synthesised", "caltech101-7-reextracted", "nus-standin", "tdt2")
 # As in the paper's protocol: the strength of the ridge and the number of anchors, chosen by ACC on the labels.
 ALPHAS, PER_CLUSTER, SEEDS = (0.001, 0.01, 0.1, 1.0), (3, 5, 10), (0, 1)
 

@@ -17,6 +17,7 @@ from benchmarks.clustering import measure
 from kedge.metrics import clustering_accuracy, nmi
 from kedge.metrics.contingency import contingency_table
 
+QUICK_SEEDS = 2
 RECORDS = Path(__file__).parent / "results" / "quality.jsonl"
 
 
@@ -61,8 +62,7 @@ def record_set(name, rows, methods, quick):
     record = {"set": name, "n_rows": len(rows.y), "n_clusters": rows.n_clusters, "methods": {}}
     for method in methods:
         function, n_seeds = rivals.METHODS[method]
-        most = 2 if quick else data.MOST_SEEDS.get(name, n_seeds)
-        found = run(rows, function, min(n_seeds, most))
+        found = run(rows, function, min(n_seeds, QUICK_SEEDS) if quick else n_seeds)
         if found is None:
             continue
         scores, seconds, models = found

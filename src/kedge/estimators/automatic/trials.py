@@ -1,6 +1,6 @@
 """Settings tried on a sample of rows: graphs of single anchor sets, clustered and judged."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -112,7 +112,7 @@ def neighbors_of_sample(
     return neighbor_graph(side_by_side(scaled), count_neighbors(source.n_rows, n_clusters), run)
 
 
-def run_side_by_side(n_threads: int, action: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+def run_side_by_side(n_threads: int, action: Callable[..., Any], *arguments: Collection[Any]) -> list[Any]:
     """Call like ``map``, as many at the same time as there are threads."""
 
     def alone(*parts: Any) -> Any:
@@ -151,7 +151,7 @@ def cast_ballots(
     """
     seeds = random_state.randint(np.iinfo(np.int32).max, size=len(groups))
     cast = partial(_ballots_of_group, sample, plan, n_clusters, n_starts)
-    return list(chain.from_iterable(run_side_by_side(plan.n_threads, cast, groups, seeds)))
+    return list(chain.from_iterable(run_side_by_side(plan.n_threads, cast, groups, seeds.tolist())))
 
 
 def _ballots_of_group(
@@ -201,7 +201,7 @@ def farthest_orders(
         fewer = rows_alone(source, sample_rows(source.n_rows, max(MOST_SEARCHED, 2 * size), drawn))
         return choose_set(fewer, replace(plan, method="ffs"), prior, size, drawn)
 
-    return run_side_by_side(plan.n_threads, search, seeds)
+    return run_side_by_side(plan.n_threads, search, seeds.tolist())
 
 
 def join_to_anchors(sample: Sample, anchors: Sequence[NDArray[Any]], locality: float, signed: bool) -> AnchoredSample:
