@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from data_file_writers import write_npy
 
 # A fit that says when it is under way and then never ends.
 PROGRAM = """
-import sys, threading
-from kedge.cli import fit
+import contextlib, sys, threading
+from kedge.cli import fit, run_folder
 from kedge.cli.commands import app
 
 def endless(*arguments, **options):
@@ -21,8 +22,12 @@ def endless(*arguments, **options):
 
 if sys.argv[1] == "fit":
     fit._fit = endless
+elif sys.argv[1] == "replace":
+    run_folder.Path.rename = lambda path, target, rename=run_folder.Path.rename: (rename(path, target), endless())
 else:
     fit.write_labels = endless
+if sys.argv[1] == "alone":
+    run_folder.watched = lambda *paths: contextlib.nullcontext()
 app(["fit", "rows.npy", "-k", "2", "--json", *sys.argv[2:]])
 """
 
@@ -48,6 +53,15 @@ def listed(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def wait_until_listed(folder, names):
+    """Wait for the process that clears up."""
+    for _ in range(600):
+        if listed(folder) == names:
+            return
+        time.sleep(0.05)
+    assert listed(folder) == names
+
+
 def run(folder, *options):
     command = [sys.executable, "-m", "kedge", "fit", "rows.npy", "-k", "2", "--json", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
@@ -66,8 +80,23 @@ def test_a_kill_during_the_fit_leaves_nothing(folder):
     assert listed(folder) == ["rows.npy"]
 
 
-def test_a_kill_during_writing_leaves_no_output_and_the_next_run_clears_up(folder):
+def test_a_kill_during_writing_leaves_nothing(folder):
     code, _ = stop_during("write", folder, signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    wait_until_listed(folder, ["rows.npy"])
+
+
+def test_a_kill_while_an_earlier_run_is_replaced_leaves_that(folder):
+    assert run(folder).returncode == 0
+    before = (folder / "kedge-run" / "run.json").read_bytes()
+    code, _ = stop_during("replace", folder, signal.SIGKILL, "--overwrite")
+    assert code == -signal.SIGKILL
+    wait_until_listed(folder, ["kedge-run", "rows.npy"])
+    assert (folder / "kedge-run" / "run.json").read_bytes() == before
+
+
+def test_after_a_kill_that_nothing_watched_the_next_run_clears_up(folder):
+    code, _ = stop_during("alone", folder, signal.SIGKILL)
     assert code == -signal.SIGKILL
     assert "kedge-run" not in listed(folder)
     assert any(name.endswith(".kedge-partial") for name in listed(folder))
@@ -80,6 +109,7 @@ def test_the_earlier_run_survives_a_kill_of_the_one_that_replaces_it(folder):
     assert run(folder).returncode == 0
     before = (folder / "kedge-run" / "run.json").read_bytes()
     stop_during("write", folder, signal.SIGKILL, "--overwrite")
+    wait_until_listed(folder, ["kedge-run", "rows.npy"])
     assert (folder / "kedge-run" / "run.json").read_bytes() == before
 
 

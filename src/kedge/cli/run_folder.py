@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ from kedge.cli.run_record import RUN_FILE
 
 _SUFFIX = ".kedge-partial"
 _LOCK = ".lock"
+# Waits until the other end of its input is closed, as the system does when a process is killed; then puts an earlier
+# run back that was being replaced, and removes what was not finished.
+_CLEAN_UP = 'cat > /dev/null; [ -e "$2" ] || [ ! -e "$3" ] || mv "$3" "$2"; rm -rf "$1" "$3"'
 
 
 def check_place(out: Path, *, overwrite: bool) -> None:
@@ -38,23 +42,48 @@ def new_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
     check_place(out, overwrite=overwrite)
     _remove_stale(out)
     partial = out.with_name(f".{out.name}.{secrets.token_hex(6)}{_SUFFIX}")
-    partial.mkdir()
-    try:
-        with (partial / _LOCK).open("w") as lock:
-            _try_lock(lock.fileno())
-            yield partial
-            check_place(out, overwrite=overwrite)
-            (partial / _LOCK).unlink()
-            _put_in_place(partial, out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with watched(partial, out, _replaced(partial)):
+        partial.mkdir()
+        try:
+            with (partial / _LOCK).open("w") as lock:
+                _try_lock(lock.fileno())
+                yield partial
+                check_place(out, overwrite=overwrite)
+                (partial / _LOCK).unlink()
+                _put_in_place(partial, out)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def watched(partial: Path, out: Path, old: Path) -> Iterator[None]:
+    """Have another process clear up after this one if it is killed; where there is no shell, the next run does."""
+    shell = shutil.which("sh")
+    if shell is None or sys.platform == "win32":
+        yield
+        return
+    command = [shell, "-c", _CLEAN_UP, "kedge-clean-up", *(str(path.absolute()) for path in (partial, out, old))]
+    # In a session of its own, so that what ends this process by the group or the terminal does not end it as well.
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    ):
+        yield
+
+
+def _replaced(partial: Path) -> Path:
+    return partial.with_name(f"{partial.name}-old")
 
 
 def _put_in_place(partial: Path, out: Path) -> None:
     if not out.exists():
         partial.rename(out)
         return
-    old = partial.with_name(f"{partial.name}-old")
+    old = _replaced(partial)
     out.rename(old)
     try:
         partial.rename(out)
