@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from data_file_writers import WRITERS
 
-# Kinds whose text may be cut where a number or a line ends, which nobody can see.
+# Kinds whose text may be cut where a number or a line ends, which nobody can see; a letter in a number all can.
 TEXT = {"csv", "tsv"}
 CUTS = (0.02, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95, 0.999)
-FLIPS = 8
+FLIPS = 4
+SIGNATURE_BITS = (0, 3, 7)
 
 # Runs the command on each file; writes a line per file at once, so that a crash shows where it happened.
 CHILD = """
@@ -51,7 +52,7 @@ def run_all(paths, folder):
     folder.mkdir()
     command = [sys.executable, "-c", CHILD, str(folder)]
     text = "\n".join(map(str, paths))
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=600, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, (lines[-1:], done.stderr[-2000:])
     return {line["name"]: line for line in lines if "name" in line}
@@ -90,29 +91,63 @@ def put(folder, name, content):
     return path
 
 
-@pytest.mark.needs("linux")
-def test_files_cut_short_and_files_with_flipped_bits(whole_files, tmp_path):
-    rng = np.random.default_rng(1)
-    cases = {}
+def stem_of(kind):
+    return kind.replace(" ", "_").replace(".", "_")
+
+
+def visibly_damaged(folder, whole_files):
+    """Write files whose damage anybody can see who knows the format: cut short, or flipped where it says what it is."""
     for kind, (suffix, content) in whole_files.items():
-        stem = kind.replace(" ", "_").replace(".", "_")
+        if kind in TEXT:
+            digits = [place for place, byte in enumerate(content) if chr(byte).isdigit() and place > len(content) // 4]
+            for number, place in enumerate(digits[:: len(digits) // len(CUTS)]):
+                put(folder, f"{stem_of(kind)}_letter{number}{suffix}", flipped(content, place, 6))
+            continue
         for number, share in enumerate(CUTS):
-            path = put(tmp_path, f"{stem}_cut{number}{suffix}", content[: int(share * len(content))])
-            cases[path] = {0, 2} if kind in TEXT else {2}
+            put(folder, f"{stem_of(kind)}_cut{number}{suffix}", content[: int(share * len(content))])
+        for bit in SIGNATURE_BITS:
+            put(folder, f"{stem_of(kind)}_signature{bit}{suffix}", flipped(content, signature_place(kind), bit))
+
+
+def signature_place(kind):
+    """Return a byte that tells the format.
+
+    Parquet has it at the end as well, MATLAB 5 after a line of text, and HDF5 inside others after 512 bytes of it.
+    """
+    if kind == "parquet":
+        return -2
+    if kind in ("mat", "packed mat", "sparse mat"):
+        return 126
+    return 513 if kind in ("mat 7.3", "h5mu") else 1
+
+
+def flipped(content, place, bit):
+    damaged = bytearray(content)
+    damaged[place] ^= 1 << bit
+    return bytes(damaged)
+
+
+@pytest.mark.needs("linux")
+def test_damage_that_may_change_nothing_but_numbers(whole_files, tmp_path):
+    """Flips at random and text cut at the end of a number: refused, or a file of that many rows that can be read."""
+    rng = np.random.default_rng(1)
+    paths = []
+    for kind, (suffix, content) in whole_files.items():
         for number in range(FLIPS):
-            damaged = bytearray(content)
             # The first flips are near the start, where the structure of most formats is described.
             limit = min(len(content), 512) if number < FLIPS // 2 else len(content)
+            damaged = content
             for place in rng.integers(0, limit, size=3):
-                damaged[place] ^= 1 << int(rng.integers(8))
-            path = put(tmp_path, f"{stem}_flip{number}{suffix}", bytes(damaged))
-            cases[path] = {0, 2}
-    assert len(cases) >= 200
-    results = run_all(cases, tmp_path / "runs")
-    for path, allowed in cases.items():
-        check(results[path.name], path.name, allowed)
-    # Formats without checksums cannot tell flipped bits of a number; all other damage is seen.
-    assert sum(result["code"] == 2 for result in results.values()) >= 200
+                damaged = flipped(damaged, place, int(rng.integers(8)))
+            paths.append(put(tmp_path, f"{stem_of(kind)}_flip{number}{suffix}", damaged))
+        if kind in TEXT:
+            for number, share in enumerate(CUTS):
+                part = content[: int(share * len(content))]
+                paths.append(put(tmp_path, f"{stem_of(kind)}_cut{number}{suffix}", part))
+    results = run_all(paths, tmp_path / "runs")
+    for path in paths:
+        check(results[path.name], path.name, {0, 2})
+    assert {result["code"] for result in results.values()} == {0, 2}
 
 
 def npy_header(shape, descr="<f8", fortran=False):
@@ -158,8 +193,8 @@ def hostile_files(folder, whole_files):
     for kind, (_, content) in whole_files.items():
         # The name promises another format.
         wrong = ".parquet" if kind in TEXT else ".csv"
-        put(folder, f"wrong_{kind.replace(' ', '_').replace('.', '_')}{wrong}", content)
-        put(folder, f"wrong_{kind.replace(' ', '_').replace('.', '_')}.mat", content if "mat" not in kind else b"{}")
+        put(folder, f"wrong_{stem_of(kind)}{wrong}", content)
+        put(folder, f"wrong_{stem_of(kind)}.mat", content if "mat" not in kind else b"{}")
 
 
 def hostile_hdf5(folder):
@@ -206,13 +241,15 @@ def hostile_tables(folder):
 
 
 @pytest.mark.needs("linux")
-def test_hostile_files_are_refused_and_run_nothing(whole_files, tmp_path):
+def test_two_hundred_corrupted_and_hostile_files_are_all_refused_and_run_nothing(whole_files, tmp_path):
     folder = tmp_path / "files"
     folder.mkdir()
+    visibly_damaged(folder, whole_files)
     hostile_files(folder, whole_files)
     hostile_hdf5(folder)
     hostile_tables(folder)
     paths = [path for path in sorted(folder.iterdir()) if path.suffix not in (".bin", ".data")]
+    assert len(paths) >= 200
     results = run_all(paths, tmp_path / "runs")
     for path in paths:
         check(results[path.name], path.name, {2})

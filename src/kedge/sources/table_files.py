@@ -49,6 +49,7 @@ def inspect_table(path: Path) -> TableFile:
     """Read schema and row counts, and nothing else."""
     pa = load_pyarrow()
     try:
+        _check_first_bytes(path)
         if path.suffix in PARQUET_SUFFIXES:
             metadata = read_footer(path)
             counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
@@ -62,6 +63,14 @@ def inspect_table(path: Path) -> TableFile:
         raise
     except (pa.ArrowException, OSError, struct.error) as error:
         raise ValueError(f"{path} cannot be read as a {_format_name(path)}: {error}") from error
+
+
+def _check_first_bytes(path: Path) -> None:
+    """Refuse a file that does not begin as its format does: Arrow looks at the end only, and would read on."""
+    expected = b"PAR1" if path.suffix in PARQUET_SUFFIXES else b"ARROW1"
+    with path.open("rb") as file:
+        if file.read(len(expected)) != expected:
+            raise OSError(f"it does not begin with {expected.decode()}")
 
 
 def read_footer(path: Path) -> Any:
