@@ -1,6 +1,7 @@
 """Parameters left to the data: what is tried, what is kept, and that nothing but the data decides."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -411,3 +412,23 @@ def test_confidence_spreads_with_the_labels(many_rows):
     between = centers.mean(axis=0) + np.random.default_rng(0).normal(size=(40, rows.shape[1]))
     again = SGL(4, alpha="auto", random_state=0).fit(np.vstack([rows, between]))
     assert again.confidence_[-40:].mean() < np.quantile(again.confidence_[:-40], 0.2)
+
+
+def test_the_docs_give_the_numbers_of_the_code():
+    page = " ".join((Path(__file__).parents[2] / "docs/automatic.md").read_text().split())
+    for words in (
+        f"At most {stage.MOST_TRIED:,} rows",
+        f"e times less for every {decision.TEMPERATURE}",
+        f"{decision.VOTING_SETS} sets of anchors",
+        f"{decision.VOTING_SETS // 2} sets vote four times",
+        f"a say of {100 * decision.PLAIN_SHARE:.0f} %",
+        f"NMI of {decision.LEAST_ALIKE}",
+        f"centres of {stage.SPREADING_ROWS:,} rows, {anchor_spreading.CENTERS} of them",
+    ):
+        assert words in page
+    spelled = {2: "two", 3: "three", 4: "four", 5: "five", 10: "ten"}
+    assert f"the {spelled[decision.REFINED_VOTES]} with the most modularity agree" in page
+    assert f"at least {spelled[decision.REFINED_ROWS_PER_NEIGHBOR]} times as many rows" in page
+    assert f"the {spelled[anchor_spreading.NEIGHBORS]} nearest by distance" in page
+    assert f"first, {spelled[stage.SPREADING_ROUNDS]} times" in page
+    assert 2 * decision.VOTES == 4
