@@ -185,6 +185,20 @@ def test_the_docs_say_which_criterion_the_other_sets_choose():
     assert "it is the one that all other data sets choose for seven of the eight" in page
 
 
+def test_the_docs_give_the_cost_that_was_measured():
+    printed = (ROOT / "benchmarks/automatic/results/cost.txt").read_text().split("ratio\n")[1].splitlines()
+    ratios = [float(line.split()[-1]) for line in printed]
+    assert len(ratios) == 5
+    page = " ".join((ROOT / "docs/automatic.md").read_text().split())
+    assert f"took {min(ratios)} to {max(ratios)} times as long as a plain fit on the five sets" in page
+
+
+@pytest.mark.needs("data")
+def test_rounds_of_sparse_rows_are_compared():
+    out = run_quick("sparse_rounds", "--sets", "tr11")
+    assert "100.00%" in out
+
+
 def test_criteria_are_compared():
     out = run_quick("criteria", "--sets", "digits", of="automatic")
     for criterion in ("modularity", "eigengap", "silhouette of the embedding", "held-out reconstruction"):
