@@ -1,0 +1,121 @@
+"""The thirteen data sets by name: as they are for kedge, and as a careful user would prepare them for other tools."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import StandardScaler, normalize
+
+from kedge import datasets
+
+# Name, and the most rows that are used; None means all.
+SETS = {
+    "tr11": None,
+    "tr41": None,
+    "tr45": None,
+    "orl": None,
+    "ba": None,
+    "citeseer": None,
+    "digits": None,
+    "caltech101-7-reextracted": None,
+    "nus-standin": 5_000,
+    "tdt2": None,
+    "covertype": 20_000,
+    "pokerhand-synthesised": 20_000,
+    "mnist": None,
+}
+COUNTS = ("tdt2",)
+UNEQUAL_COLUMNS = ("covertype",)
+QUICK_SETS, QUICK_ROWS = ("digits",), 200
+# A dense view without negative entries and with more zeros than this is not centred.
+MOSTLY_ZERO = 0.7
+
+
+@dataclass
+class Rows:
+    """Rows with their classes.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    X : array, CSR array or list of them
+        What kedge is given: one matrix or a list of views, as they come.
+    matrix : array or CSR array
+        What every other method is given: see :func:`prepare`.
+    y : array of int
+        Classes, from zero.
+    """
+
+    name: str
+    X: Any
+    matrix: Any
+    y: np.ndarray
+
+    @property
+    def several(self):
+        """Whether there are several views."""
+        return isinstance(self.X, list)
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return len(self.y)
+
+    @property
+    def n_classes(self):
+        """Number of classes."""
+        return len(np.unique(self.y))
+
+
+def load(name, quick=False):
+    """Return the set, cut to its most rows by a fixed draw; None after saying that its file is not there."""
+    try:
+        X, y = _read(name)
+    except OSError as error:  # not there, or not to be reached
+        print(f"{name}: LEFT OUT, {error}\n", flush=True)
+        return None
+    most = QUICK_ROWS if quick else SETS[name]
+    if most is not None and len(y) > most:
+        kept = np.sort(np.random.RandomState(0).permutation(len(y))[:most])
+        X, y = ([view[kept] for view in X] if isinstance(X, list) else X[kept]), y[kept]
+    return Rows(name, X, prepare(name, X), np.unique(y, return_inverse=True)[1])
+
+
+def prepare(name, X):
+    """Return the one matrix for methods that neither scale nor take views.
+
+    Term counts become tf-idf with rows of unit length, the columns of CoverType are standardised, views are put side by
+    side at unit energy, and every other set stays as it is.
+    """
+    if isinstance(X, list):
+        scaled = [unit_energy(view) for view in X]
+        return sparse.csr_matrix(sparse.hstack(scaled)) if sparse.issparse(scaled[0]) else np.hstack(scaled)
+    if name in COUNTS:
+        return sparse.csr_matrix(TfidfTransformer().fit_transform(X))
+    if name in UNEQUAL_COLUMNS:
+        return StandardScaler().fit_transform(X)
+    return sparse.csr_matrix(X) if sparse.issparse(X) else X
+
+
+def unit_energy(view):
+    """Return a view with rows of mean squared length one; columns of dense views are standardised before."""
+    if not sparse.issparse(view):
+        view = np.asarray(view, dtype=np.float64)
+        if view.min() < 0 or np.mean(view == 0) <= MOSTLY_ZERO:
+            view = StandardScaler().fit_transform(view)
+    rows = normalize(view)
+    energy = np.sqrt(rows.multiply(rows).sum() / rows.shape[0] if sparse.issparse(rows) else (rows**2).sum(1).mean())
+    return rows / (energy or 1.0)
+
+
+def _read(name):
+    if name == "digits":
+        return load_digits(return_X_y=True)
+    found = datasets.load(name)
+    if "views" in found:
+        return list(found.views.values() if isinstance(found.views, dict) else found.views), found.y
+    return (found.X if sparse.issparse(found.X) else np.asarray(found.X, dtype=np.float64)), found.y

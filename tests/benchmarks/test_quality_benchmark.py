@@ -1,0 +1,108 @@
+"""The benchmark of quality runs on tiny data, goes on where it stopped, and its tables add up."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# On tiny data threads that wait for each other would take most of the time.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+# Without UMAP, whose compilation takes longer than all the rest.
+FAST = ("kedge, k given", "kedge, nothing given", "k-means", "k-means, raw counts", "SpectralClustering", "LSC")
+
+
+@pytest.fixture
+def program(monkeypatch):
+    """Import a module of the benchmark, which is not installed."""
+    monkeypatch.syspath_prepend(ROOT)
+    return lambda name: importlib.import_module(f"benchmarks.quality.{name}")
+
+
+def run(*arguments, module="benchmarks.quality"):
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | ONE_THREAD, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def line_of(method, seed, nmi, **others):
+    line = {"set": "digits", "method": method, "seed": seed, "n_rows": 1797, "n_classes": 10, "n_found": 10}
+    return json.dumps(line | {"acc": nmi, "nmi": nmi, "seconds": 1.0, "cpu_seconds": 1.0} | others) + "\n"
+
+
+def test_runs_every_method_once_and_then_goes_on(tmp_path):
+    records = tmp_path / "runs.jsonl"
+    chosen = [word for method in FAST for word in ("--method", method)]
+    out = run("--quick", "--records", str(records), *chosen)
+    assert "QUICK RUN" in out
+    assert "digits: 200 rows, 10 classes" in out
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    assert {"k-means", "LSC", "SpectralClustering", "kedge, k given"} <= {line["method"] for line in lines}
+    assert all(0 <= line["nmi"] <= 100 and line["cpu_seconds"] > 0 and line["versions"] for line in lines)
+    run("--quick", "--records", str(records), *chosen)
+    assert len(records.read_text().splitlines()) == len(lines)
+    run("--quick", "--records", str(records), "--method", "k-means", "--again")
+    assert len(records.read_text().splitlines()) == len(lines) + 1
+
+
+@pytest.mark.skipif(
+    not all(find_spec(name) for name in ("umap", "hdbscan", "igraph", "leidenalg")), reason="umap and others are absent"
+)
+def test_methods_on_umap_share_one_fit(tmp_path):
+    records = tmp_path / "runs.jsonl"
+    methods = ("UMAP + k-means", "UMAP + HDBSCAN", "UMAP graph + Leiden", "UMAP graph + Leiden at k")
+    run("--quick", "--records", str(records), *(word for method in methods for word in ("--method", method)))
+    found = {line["method"]: line for line in map(json.loads, records.read_text().splitlines())}
+    assert set(found) == set(methods)
+    assert found["UMAP + k-means"]["n_found"] == found["UMAP graph + Leiden at k"]["n_found"] == 10
+    of_embedding, _, of_graph, _ = (found[method]["umap_seconds"] for method in methods)
+    assert [found[method]["umap_seconds"] for method in methods] == [of_embedding] * 2 + [of_graph] * 2
+    assert 0 < of_graph < of_embedding
+    assert all(line["seconds"] >= line["umap_seconds"] for line in found.values())
+
+
+def test_table_prints_what_is_recorded():
+    out = run(module="benchmarks.quality.table")
+    assert out.count("last version, automatic") >= 13
+    assert "20,000 rows" in out
+
+
+def test_verdicts_compare_with_rivals_and_last_version(tmp_path, program, capsys):
+    records = tmp_path / "runs.jsonl"
+    scores = [("kedge, k given", 0, 1.0), ("kedge, k given", 0, 80.0), ("kedge, k given", 1, 84.0), ("LSC", 0, 87.0)]
+    records.write_text("".join(line_of(*score) for score in scores))
+    program("table").print_all(records)
+    out = capsys.readouterr().out
+    assert "82.0 ± 2.8" in out
+    assert "digits NMI 82.0 >= 90: MISSED" in out
+    assert "NMI below the best rival, at most 5.0 (digits) <= 2: MISSED" in out
+    assert "largest standard deviation of NMI 2.8 (digits) <= 1.5: MISSED" in out
+
+
+def test_the_resolution_is_searched_until_the_number_fits(program):
+    search, tried = program("neighbour_graphs").search_resolution, []
+
+    def cut(resolution):
+        tried.append(resolution)
+        return np.arange(1000) % max(1, int(50 * resolution))
+
+    assert len(np.unique(search(cut, 7))) == 7
+    assert len(tried) < 15
+    assert len(np.unique(search(lambda resolution: np.arange(9), 4))) == 9
+
+
+def test_rivals_get_views_of_equal_energy(program):
+    random = np.random.RandomState(0)
+    X = [random.randn(50, 3) * 100, random.randn(50, 8) + 7]
+    joined = program("data").prepare("citeseer", X)
+    assert joined.shape == (50, 11)
+    np.testing.assert_allclose((joined[:, :3] ** 2).sum(), (joined[:, 3:] ** 2).sum())
