@@ -2,11 +2,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <utility>
 
+#include "communities.hpp"
 #include "dense_loops.hpp"
 #include "row_moves.hpp"
 #include "simplex_row_solver.hpp"
@@ -152,10 +156,83 @@ nb::ndarray<nb::numpy, std::int64_t> raise_modularity(const Flat<std::int64_t>& 
     return moved;
 }
 
+// The arrays of a graph, kept alive by the object that Python holds.
+struct CommunityGraph {
+    Flat<std::int64_t> row_starts;
+    Flat<std::int32_t> neighbors;
+    Vector weights, masses;
+    double penalty;
+
+    kedge::WeightedGraph view() const {
+        return {masses.shape(0), row_starts.data(), neighbors.data(), weights.data(), masses.data(), penalty};
+    }
+};
+
+nb::ndarray<nb::numpy, std::int64_t> widened(const std::vector<std::int32_t>& labels) {
+    auto wide = new_array<std::int64_t>({labels.size()});
+    std::copy(labels.begin(), labels.end(), wide.data());
+    return wide;
+}
+
+nb::ndarray<nb::numpy, std::int64_t> find_communities(const CommunityGraph& graph, std::uint64_t seed) {
+    std::vector<std::int32_t> labels;
+    {
+        const nb::gil_scoped_release unlocked;
+        labels = kedge::find_communities(graph.view(), seed);
+    }
+    return widened(labels);
+}
+
+nb::ndarray<nb::numpy, std::int64_t> move_nodes(const CommunityGraph& graph, const Flat<std::int64_t>& labels) {
+    std::vector<std::int32_t> moved(labels.data(), labels.data() + labels.shape(0)), order(labels.shape(0));
+    {
+        const nb::gil_scoped_release unlocked;
+        std::iota(order.begin(), order.end(), 0);
+        kedge::move_nodes(graph.view(), order, kedge::CommunityCount::fixed, moved);
+    }
+    return widened(moved);
+}
+
+// Numbers of the merged pairs, and what each merge loses.
+std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>> merge_communities(
+    const CommunityGraph& graph) {
+    std::vector<kedge::Merge> merges;
+    {
+        const nb::gil_scoped_release unlocked;
+        merges = kedge::merge_communities(graph.view());
+    }
+    auto pairs = new_array<std::int64_t>({merges.size(), 2});
+    auto losses = new_array<double>({merges.size()});
+    for (std::size_t merge = 0; merge < merges.size(); ++merge) {
+        pairs.data()[2 * merge] = merges[merge].left;
+        pairs.data()[2 * merge + 1] = merges[merge].right;
+        losses.data()[merge] = merges[merge].loss;
+    }
+    return {pairs, losses};
+}
+
+void define_communities(nb::module_& module) {
+    nb::class_<CommunityGraph>(module, "CommunityGraph")
+        .def(
+            "__init__",
+            [](CommunityGraph* graph, Flat<std::int64_t> row_starts, Flat<std::int32_t> neighbors, Vector weights,
+               Vector masses, double penalty) {
+                new (graph) CommunityGraph{std::move(row_starts), std::move(neighbors), std::move(weights),
+                                           std::move(masses), penalty};
+            },
+            "row_starts"_a.noconvert(), "neighbors"_a.noconvert(), "weights"_a.noconvert(), "masses"_a.noconvert(),
+            "penalty"_a);
+    module.def("find_communities", find_communities, "graph"_a, "seed"_a);
+    module.def("move_nodes", move_nodes, "graph"_a, "labels"_a.noconvert());
+    module.def("merge_communities", merge_communities, "graph"_a);
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
-    module.doc() = "Compiled row solver and row moves. Arguments are not checked here; call it through kedge.kernels.";
+    module.doc() =
+        "Compiled row solver, row moves and communities. Arguments are not checked here; call it through "
+        "kedge.kernels.";
     nb::class_<Options>(module, "Options")
         .def(nb::init<double, std::size_t, bool, bool>(), "tolerance"_a, "threads"_a, "sparse"_a, "sums"_a);
     nb::class_<kedge::MoveLimits>(module, "MoveLimits")
@@ -166,6 +243,7 @@ NB_MODULE(_native, module) {
                "limits"_a);
     module.def("is_built_for_speed", [] { return kedge::is_built_for_speed(); });
     module.def("instruction_set", [] { return kedge::instruction_set(); });
+    define_communities(module);
     define<double>(module);
     define<float>(module);
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kedge.model.anchor_selection.select import select_anchors
     from kedge.model_files.loading import load
     from kedge.model_files.saving import save
+    from kedge.partition.communities import communities
 
 __version__ = "0.1.0"
 
@@ -26,6 +27,7 @@ __all__ = [
     "SGL",
     "__version__",
     "baselines",
+    "communities",
     "consensus",
     "datasets",
     "kernels",
@@ -39,6 +41,7 @@ __all__ = [
 _HOMES = {
     "MSGL": "kedge.estimators.multi_view",
     "SGL": "kedge.estimators.single_view",
+    "communities": "kedge.partition.communities",
     "consensus": "kedge.estimators.label_consensus",
     "load": "kedge.model_files.loading",
     "save": "kedge.model_files.saving",

@@ -1,11 +1,20 @@
-"""The compiled solver and mover of rows, dressed as a kernel; cannot be imported where the extension is missing."""
+"""The compiled routines, dressed as a kernel; cannot be imported where the extension is missing."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 import kedge._native as _native
-from kedge.kernels.contract import FloatArray, RowMatrix, RowMoves, RowSolution, RowSums, SolveOptions
+from kedge.kernels.contract import (
+    CommunityGraph,
+    FloatArray,
+    Merges,
+    RowMatrix,
+    RowMoves,
+    RowSolution,
+    RowSums,
+    SolveOptions,
+)
 from kedge.kernels.prepared_hessian import PreparedHessian
 
 # Above this share of the anchors in the support, working with the zeroed entries is cheaper than with the support
@@ -49,6 +58,24 @@ class CompiledKernel:
         limits = _native.MoveLimits(moves.n_clusters, moves.most_sweeps, moves.settled_rows, moves.least_gain)
         moved = _native.raise_modularity(*parts, moves.degrees, moves.expected, labels, limits)
         return np.asarray(moved, dtype=np.int64)
+
+    def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:
+        """Find communities; see :class:`kedge.kernels.contract.Kernel`."""
+        return np.asarray(_native.find_communities(native_graph(graph), seed), dtype=np.int64)
+
+    def merge_communities(self, graph: CommunityGraph) -> Merges:
+        """Merge communities; see :class:`kedge.kernels.contract.Kernel`."""
+        pairs, losses = _native.merge_communities(native_graph(graph))
+        return Merges(np.asarray(pairs, dtype=np.int64), np.asarray(losses, dtype=np.float64))
+
+    def move_nodes(self, graph: CommunityGraph, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move nodes; see :class:`kedge.kernels.contract.Kernel`."""
+        return np.asarray(_native.move_nodes(native_graph(graph), labels), dtype=np.int64)
+
+
+def native_graph(graph: CommunityGraph) -> _native.CommunityGraph:
+    """Return the graph as the extension takes it, without a copy."""
+    return _native.CommunityGraph(graph.row_starts, graph.neighbors, graph.weights, graph.masses, graph.penalty)
 
 
 def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None) -> bool:

@@ -1,4 +1,4 @@
-"""What a kernel takes and gives: rows that are solved, and rows that move between clusters."""
+"""What a kernel takes and gives: rows that are solved, rows that move between clusters, communities of a graph."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -94,8 +94,45 @@ class RowMoves:
     least_gain: float
 
 
+@dataclass(frozen=True)
+class CommunityGraph:
+    """A symmetric graph whose communities are looked for, with weights and masses as shares of their sums.
+
+    Attributes
+    ----------
+    row_starts, neighbors, weights : arrays
+        The graph in CSR form: int64, int32 and float64. Weights are positive and no node is its own neighbour.
+    masses : array of shape (n_nodes,)
+        What each node adds to the mass of its community.
+    penalty : float
+        A community of mass K costs ``penalty * K**2``.
+    """
+
+    row_starts: NDArray[np.int64]
+    neighbors: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    masses: NDArray[np.float64]
+    penalty: float
+
+
+@dataclass(frozen=True)
+class Merges:
+    """Merges of communities in their order; merge t makes community ``n_nodes + t``.
+
+    Attributes
+    ----------
+    pairs : array of shape (n_nodes - 1, 2)
+        Numbers of the two communities, the lower one first.
+    losses : array of shape (n_nodes - 1,)
+        What modularity loses by each merge.
+    """
+
+    pairs: NDArray[np.int64]
+    losses: NDArray[np.float64]
+
+
 class Kernel(Protocol):
-    """A row solver and mover of rows. Inputs are checked and of one dtype by the time they arrive here."""
+    """What is done row by row or node by node. Inputs are checked and of one dtype by the time they arrive here."""
 
     name: str
 
@@ -111,4 +148,16 @@ class Kernel(Protocol):
 
     def move_rows(self, moves: RowMoves, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return labels after rows, in their order, went to the cluster that raises modularity most."""
+        ...
+
+    def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:
+        """Return communities of high modularity (Leiden), numbered by their first nodes; the same for a seed."""
+        ...
+
+    def merge_communities(self, graph: CommunityGraph) -> Merges:
+        """Merge the two nodes that lose least modularity until one is left."""
+        ...
+
+    def move_nodes(self, graph: CommunityGraph, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return labels after nodes went to neighbouring clusters that raise modularity; no cluster loses its last."""
         ...

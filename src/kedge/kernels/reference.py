@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from kedge.kernels.contract import FloatArray, RowMatrix, RowMoves, RowSolution, RowStatus, RowSums, SolveOptions
+from kedge.kernels import reference_communities
+from kedge.kernels.contract import (
+    CommunityGraph,
+    FloatArray,
+    Merges,
+    RowMatrix,
+    RowMoves,
+    RowSolution,
+    RowStatus,
+    RowSums,
+    SolveOptions,
+)
 from kedge.kernels.prepared_hessian import PreparedHessian
 from kedge.kernels.reference_moves import move_rows
 
@@ -142,6 +153,20 @@ class ReferenceKernel:
     def move_rows(self, moves: RowMoves, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move rows; see :class:`kedge.kernels.contract.Kernel`."""
         return move_rows(moves, labels)
+
+    def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:
+        """Find communities; see :class:`kedge.kernels.contract.Kernel`."""
+        return reference_communities.find_communities(graph, seed)
+
+    def merge_communities(self, graph: CommunityGraph) -> Merges:
+        """Merge communities; see :class:`kedge.kernels.contract.Kernel`."""
+        return reference_communities.merge_communities(graph)
+
+    def move_nodes(self, graph: CommunityGraph, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move nodes; see :class:`kedge.kernels.contract.Kernel`."""
+        moved = labels.copy()
+        reference_communities.move_nodes(graph, range(len(labels)), moved, fixed_count=True)
+        return moved
 
 
 def _start_row(start: RowMatrix | None, row: int) -> Vector:

@@ -1,0 +1,277 @@
+"""Communities of a graph in plain Python: what the compiled kernel must return, written to be read.
+
+With weights w and masses K as shares of their sums, modularity is the sum over communities of (weight inside - penalty
+times squared mass), so a node v gains w(v, c) - penalty K_v K_c by joining a community c. All sums are taken in the
+order of the compiled kernel, which makes the results equal and not only alike.
+"""
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kedge.kernels.contract import CommunityGraph, Merges
+
+Labels = NDArray[np.int64]
+
+# As in native/: gains that are rounding, visits of a node at most, rounds at most, gain of the last round.
+_LEAST_GAIN, _MOST_VISITS_PER_NODE = 1e-14, 200
+_MOST_ROUNDS, _SETTLED_GAIN = 10, 1e-5
+_64_BITS = (1 << 64) - 1
+
+
+class Dice:
+    """Whole numbers by splitmix64, the same as in the compiled kernel."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def below(self, bound: int) -> int:
+        """Draw a number from 0 to ``bound`` - 1."""
+        self.state = (self.state + 0x9E3779B97F4A7C15) & _64_BITS
+        mixed = self.state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _64_BITS
+        mixed ^= mixed >> 31
+        return ((mixed >> 32) * bound) >> 32
+
+    def permutation(self, size: int) -> list[int]:
+        """Draw an order of the numbers below ``size``."""
+        order = list(range(size))
+        for left in range(size, 1, -1):
+            other = self.below(left)
+            order[left - 1], order[other] = order[other], order[left - 1]
+        return order
+
+
+def edges_of(graph: CommunityGraph, node: int) -> Iterable[tuple[int, float]]:
+    """Return neighbours of a node and the weights towards them."""
+    ends = slice(graph.row_starts[node], graph.row_starts[node + 1])
+    return zip(graph.neighbors[ends].tolist(), graph.weights[ends].tolist(), strict=True)
+
+
+def sum_by_label(pairs: Iterable[tuple[int, float]]) -> dict[int, float]:
+    """Sum weights by label; labels stand in the order in which they first occur."""
+    sums: dict[int, float] = {}
+    for label, weight in pairs:
+        sums[label] = sums.get(label, 0.0) + weight
+    return sums
+
+
+def number_by_first_nodes(labels: Labels) -> int:
+    """Give labels numbers from zero by their first nodes, in place; return how many there are."""
+    numbers: dict[int, int] = {}
+    labels[:] = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+    return len(numbers)
+
+
+def move_nodes(graph: CommunityGraph, order: Iterable[int], labels: Labels, *, fixed_count: bool) -> float:
+    """Move nodes from a queue to the neighbouring community that gains most; return what modularity gained.
+
+    Labels change in place. Nodes may found communities of their own, unless the count is fixed: then no community
+    loses its last node. The neighbours of a node that moved are looked at again.
+    """
+    n_nodes = len(labels)
+    totals = np.bincount(labels, graph.masses, minlength=n_nodes)
+    sizes = np.bincount(labels, minlength=n_nodes)
+    empty = np.flatnonzero(sizes == 0)[::-1].tolist()
+    queue = deque(order)
+    waits, gained = set(queue), 0.0
+    for _ in range(_MOST_VISITS_PER_NODE * n_nodes):
+        if not queue:
+            break
+        node = queue.popleft()
+        waits.remove(node)
+        own, mass = int(labels[node]), graph.masses[node]
+        if fixed_count and sizes[own] == 1:
+            continue
+        inside = sum_by_label((int(labels[other]), weight) for other, weight in edges_of(graph, node))
+        cost = graph.penalty * mass
+        staying = inside.pop(own, 0.0) - cost * (totals[own] - mass)
+        best, most = own, staying + _LEAST_GAIN
+        for label, weight in inside.items():
+            gain = weight - cost * totals[label]
+            if gain > most:
+                best, most = label, gain
+        if not fixed_count and sizes[own] > 1 and most < 0.0:
+            best, most = empty[-1], 0.0
+        if best == own:
+            continue
+        if sizes[best] == 0:
+            empty.pop()
+        totals[best], sizes[best] = totals[best] + mass, sizes[best] + 1
+        totals[own], sizes[own] = totals[own] - mass, sizes[own] - 1
+        if sizes[own] == 0:
+            totals[own] = 0.0
+            empty.append(own)
+        labels[node] = best
+        gained += 2.0 * (most - staying)
+        for other, _ in edges_of(graph, node):
+            if other not in waits and labels[other] != best:
+                waits.add(other)
+                queue.append(other)
+    return gained
+
+
+def refine(graph: CommunityGraph, communities: Labels, order: Iterable[int]) -> Labels:
+    """Split communities into parts that hold together; a part is named after the node it began with.
+
+    Single nodes join the part of their community that gains most, if node and part are both well connected to the
+    rest of the community (Traag, Waltman and van Eck 2019).
+    """
+    n_nodes = len(communities)
+    parts, is_single = np.arange(n_nodes), np.ones(n_nodes, dtype=bool)
+    totals, part_totals = np.bincount(communities, graph.masses, minlength=n_nodes), graph.masses.copy()
+    outward = np.zeros(n_nodes)
+    for node in range(n_nodes):
+        for other, weight in edges_of(graph, node):
+            if communities[other] == communities[node]:
+                outward[node] += weight
+
+    def is_well_connected(part: int) -> bool:
+        rest = totals[communities[part]] - part_totals[part]
+        return bool(outward[part] >= graph.penalty * part_totals[part] * rest)
+
+    for node in order:
+        if not is_single[node] or not is_well_connected(node):
+            continue
+        own = communities[node]
+        inside = sum_by_label((int(parts[i]), weight) for i, weight in edges_of(graph, node) if communities[i] == own)
+        best, most, cost = node, 0.0, graph.penalty * graph.masses[node]
+        for part, weight in inside.items():
+            gain = weight - cost * part_totals[part]
+            if gain > most and is_well_connected(part):
+                best, most = part, gain
+        if best != node:
+            parts[node], is_single[best] = best, False
+            part_totals[best] += graph.masses[node]
+            outward[best] += outward[node] - 2.0 * inside[best]
+    return parts
+
+
+def aggregate(graph: CommunityGraph, parts: Labels, n_parts: int) -> CommunityGraph:
+    """Return the graph between parts."""
+    starts, neighbors, weights = [0], list[int](), list[float]()
+    for part in range(n_parts):
+        members = np.flatnonzero(parts == part).tolist()
+        toward = sum_by_label((int(parts[i]), weight) for node in members for i, weight in edges_of(graph, node))
+        toward.pop(part, None)
+        neighbors += toward.keys()
+        weights += toward.values()
+        starts.append(len(neighbors))
+    return CommunityGraph(
+        row_starts=np.array(starts, dtype=np.int64),
+        neighbors=np.array(neighbors, dtype=np.int32),
+        weights=np.array(weights, dtype=np.float64),
+        masses=np.bincount(parts, graph.masses, minlength=n_parts).astype(np.float64),
+        penalty=graph.penalty,
+    )
+
+
+def improve(graph: CommunityGraph, dice: Dice, labels: Labels) -> float:
+    """Move nodes, refine, and go on with the graph between parts; change labels in place, return the gain."""
+    n_nodes = len(labels)
+    gained = move_nodes(graph, dice.permutation(n_nodes), labels, fixed_count=False)
+    n_communities = number_by_first_nodes(labels)
+    if n_communities == n_nodes:
+        return gained
+    parts = refine(graph, labels, dice.permutation(n_nodes))
+    n_parts = number_by_first_nodes(parts)
+    if n_parts == n_nodes:
+        parts, n_parts = labels.copy(), n_communities
+    coarse_labels = np.zeros(n_parts, dtype=np.int64)
+    coarse_labels[parts] = labels
+    gained += improve(aggregate(graph, parts, n_parts), dice, coarse_labels)
+    labels[:] = coarse_labels[parts]
+    return gained
+
+
+def find_communities(graph: CommunityGraph, seed: int) -> Labels:
+    """Return communities by Leiden rounds, numbered by their first nodes."""
+    labels, dice = np.arange(len(graph.masses), dtype=np.int64), Dice(seed)
+    for _ in range(_MOST_ROUNDS):
+        if improve(graph, dice, labels) <= _SETTLED_GAIN:
+            break
+    number_by_first_nodes(labels)
+    return labels
+
+
+class Merging:
+    """Communities that merge, by their numbers; ``union`` leads from a merged one to the one it became part of."""
+
+    def __init__(self, graph: CommunityGraph) -> None:
+        self.penalty, n_nodes = graph.penalty, len(graph.masses)
+        self.masses = dict(enumerate(graph.masses.tolist()))
+        self.neighbors: defaultdict[int, dict[int, float]] = defaultdict(dict)
+        self.union: dict[int, int] = {}
+        for a in range(n_nodes):
+            for b, weight in edges_of(graph, a):
+                if a < b:
+                    self.neighbors[a][b] = self.neighbors[b][a] = weight
+        self.connected = [self.pair(a, b) for a in range(n_nodes) for b in self.neighbors[a] if a < b]
+        self.lightest = [(mass, number) for number, mass in self.masses.items()]
+        heapq.heapify(self.connected)
+        heapq.heapify(self.lightest)
+
+    def pair(self, a: int, b: int) -> tuple[float, int, int]:
+        """Return what modularity loses if two communities merge, and their numbers."""
+        a, b = min(a, b), max(a, b)
+        weight = self.neighbors[a].get(b, 0.0)
+        return 2.0 * (self.penalty * self.masses[a] * self.masses[b] - weight), a, b
+
+    def current(self, number: int) -> int:
+        """Return the community that this one is part of now."""
+        while number in self.union:
+            number = self.union[number]
+        return number
+
+    def next_connected(self) -> tuple[float, int, int]:
+        """Return the best pair with an edge. A pair from before a merge can only have become worse: look again."""
+        while self.connected:
+            top = self.connected[0]
+            a, b = self.current(top[1]), self.current(top[2])
+            if a == b:
+                heapq.heappop(self.connected)
+                continue
+            now = self.pair(a, b)
+            if now == top:
+                return top
+            heapq.heapreplace(self.connected, now)
+        return np.inf, -1, -1
+
+    def next_unconnected(self) -> tuple[float, int, int]:
+        """Return the two lightest, to which no pair without an edge is preferable."""
+        self.lightest = [entry for entry in self.lightest if entry[1] not in self.union]
+        (_, a), (_, b) = heapq.nsmallest(2, self.lightest)
+        a, b = min(a, b), max(a, b)
+        return 2.0 * (self.penalty * self.masses[a] * self.masses[b]), a, b
+
+    def merge(self, left: int, right: int, number: int) -> None:
+        """Make one community of two."""
+        self.union[left] = self.union[right] = number
+        self.masses[number] = self.masses[left] + self.masses[right]
+        kept, freed = self.neighbors.pop(left, {}), self.neighbors.pop(right, {})
+        shorter = freed if len(freed) <= len(kept) else kept
+        kept.pop(right, None)
+        freed.pop(left, None)
+        for other in {**kept, **freed}:
+            for gone in (left, right):
+                self.neighbors[other].pop(gone, None)
+            weight = kept.get(other, 0.0) + freed.get(other, 0.0)
+            self.neighbors[number][other] = self.neighbors[other][number] = weight
+        for other in shorter:
+            heapq.heappush(self.connected, self.pair(number, other))
+        heapq.heappush(self.lightest, (self.masses[number], number))
+
+
+def merge_communities(graph: CommunityGraph) -> Merges:
+    """Merge the pair that loses least modularity, with the lowest numbers among equals, until one is left."""
+    n_nodes, merging = len(graph.masses), Merging(graph)
+    pairs, losses = np.zeros((n_nodes - 1, 2), dtype=np.int64), np.zeros(n_nodes - 1)
+    for step in range(n_nodes - 1):
+        losses[step], left, right = min(merging.next_connected(), merging.next_unconnected())
+        pairs[step] = left, right
+        merging.merge(left, right, n_nodes + step)
+    return Merges(pairs, losses)

@@ -1,0 +1,271 @@
+"""Communities of a weighted graph by modularity, exactly k of them on request, and the tree of their merges."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.utils import check_random_state, check_scalar
+
+from kedge.kernels.contract import CommunityGraph
+from kedge.kernels.selection import choose_kernel
+from kedge.model.cluster_numbers import number_by_first_rows
+
+# The algorithm is compiled here because igraph and leidenalg are under the GPL and graspologic-native takes lists of
+# string triples. NetworKit's parallel Leiden gives another result in every run.
+
+Labels = NDArray[np.int64]
+Masses = NDArray[np.float64]
+
+# Doublings of the resolution in search of enough communities.
+_MOST_DOUBLINGS = 40
+# Difference between the two directions of an edge, as a share of the largest weight, that is taken for rounding.
+_SYMMETRY_TOLERANCE = 1e-8
+
+
+def communities(
+    graph: Any,
+    n_clusters: int | None = None,
+    resolution: float = 1.0,
+    random_state: Any = None,
+    *,
+    return_tree: bool = False,
+) -> Labels | tuple[Labels, NDArray[np.float64]]:
+    """Return the communities of a weighted graph: groups with more weight inside than chance would put there.
+
+    Communities of high modularity are found by the Leiden algorithm [1]_. If you ask for a number of clusters, the
+    pair of communities that loses least modularity is merged until that many are left, and single nodes then move
+    where they raise modularity. Time and memory grow with the number of edges; a million edges take about a second.
+
+    Parameters
+    ----------
+    graph : sparse or dense array of shape (n_nodes, n_nodes)
+        Symmetric weights, none negative. The diagonal holds self loops; most graphs have none.
+    n_clusters : int, default=None
+        Number of clusters; None for as many as modularity is highest with. If there are fewer communities than that,
+        the resolution is doubled until there are enough.
+    resolution : float, default=1.0
+        How much weight between nodes chance is taken to account for. Higher values give more and smaller communities.
+    random_state : int, RandomState or None, default=None
+        Order in which nodes are visited; an int gives the same communities every time.
+    return_tree : bool, default=False
+        Whether to return the tree of merges as well.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_nodes,)
+        Clusters, numbered from zero by their first nodes.
+    tree : ndarray of shape (n_found - 1, 4)
+        Only with ``return_tree``: how the returned clusters merge further until one is left. Each row has the two that
+        merge (clusters are 0 to n_found - 1, row t makes n_found + t), the modularity lost, and the nodes in the union.
+
+    See Also
+    --------
+    kedge.SGL : Clusters rows of data, not nodes of a graph.
+
+    Notes
+    -----
+    With the weights W, the degrees K and the sum M of all weights, modularity is the sum over clusters of
+    ``weight_inside / M - resolution * (degree_inside / M)**2``.
+
+    References
+    ----------
+    .. [1] V. A. Traag, L. Waltman and N. J. van Eck, "From Louvain to Leiden: guaranteeing well-connected
+       communities", Scientific Reports 9 (2019).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kedge
+    >>> two_triangles = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
+    >>> two_triangles[2, 3] = two_triangles[3, 2] = 1
+    >>> kedge.communities(two_triangles, random_state=0)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    weights = _checked_graph(graph)
+    check_scalar(resolution, "resolution", Real, min_val=0, include_boundaries="neither")
+    if not np.isfinite(resolution):
+        raise ValueError(f"resolution must be finite, got {resolution}; 1.0 is ordinary modularity")
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    if n_clusters is None:
+        labels = find_communities(weights, float(resolution), seed)
+    else:
+        check_scalar(n_clusters, "n_clusters", Integral, min_val=1)
+        if n_clusters > weights.shape[0]:
+            raise ValueError(
+                f"n_clusters={n_clusters} is more than the {weights.shape[0]} nodes of graph; ask for fewer clusters"
+            )
+        labels, resolution = exactly(weights, int(n_clusters), float(resolution), seed)
+    return (labels, merge_tree(weights, labels, float(resolution))) if return_tree else labels
+
+
+def exactly(
+    graph: sparse.csr_array, n_clusters: int, resolution: float, seed: int, masses: Masses | None = None
+) -> tuple[Labels, float]:
+    """Return that many clusters, and the resolution at which they were found, merged and improved."""
+    labels, resolution = at_least(graph, n_clusters, resolution, seed, masses)
+    n_communities = int(labels.max()) + 1
+    if n_communities > n_clusters:
+        tree = merge_tree(graph, labels, resolution, masses)
+        labels = cut_tree(tree, n_communities, n_clusters)[labels]
+    return number_by_first_rows(move_at_fixed_k(graph, labels, resolution, masses)), resolution
+
+
+def at_least(
+    graph: sparse.csr_array, n_clusters: int, resolution: float, seed: int, masses: Masses | None = None
+) -> tuple[Labels, float]:
+    """Return at least that many communities, and the resolution used: doubled as long as there are too few.
+
+    Where no resolution separates enough nodes (some have no mass), the lightest ones are split off on their own.
+    """
+    n_nodes = graph.shape[0]
+    if n_clusters > n_nodes:
+        raise ValueError(f"n_clusters={n_clusters} is more than the {n_nodes} nodes; ask for fewer clusters")
+    labels = find_communities(graph, resolution, seed, masses)
+    for _ in range(_MOST_DOUBLINGS):
+        if labels.max() + 1 >= n_clusters:
+            return labels, resolution
+        resolution *= 2.0
+        labels = find_communities(graph, resolution, seed, masses)
+    n_missing = n_clusters - (int(labels.max()) + 1)
+    if n_missing > 0:
+        follows = np.ones(n_nodes, dtype=bool)
+        follows[np.unique(labels, return_index=True)[1]] = False
+        followers = np.flatnonzero(follows)
+        lightest = followers[np.argsort(_masses_of(graph, masses)[followers], kind="stable")[:n_missing]]
+        labels[lightest] = labels.max() + 1 + np.arange(n_missing)
+        labels = number_by_first_rows(labels)
+    return labels, resolution
+
+
+def find_communities(
+    graph: sparse.csr_array, resolution: float, seed: int, masses: Masses | None = None, kernel: str | None = None
+) -> Labels:
+    """Return communities of high modularity, numbered by their first nodes.
+
+    Parameters
+    ----------
+    graph : CSR array of shape (n_nodes, n_nodes)
+        Symmetric nonnegative weights.
+    resolution : float
+        How much weight between two nodes their masses account for.
+    seed : int
+        Order in which nodes are visited, from 0 to 2**64 - 1.
+    masses : array of shape (n_nodes,), default=None
+        Nonnegative; None for the degrees.
+    kernel : str, default=None
+        Compiled or reference; None for the preferred one.
+    """
+    return choose_kernel(kernel).find_communities(_prepared(graph, resolution, masses), seed)
+
+
+def merge_tree(
+    graph: sparse.csr_array,
+    labels: Labels,
+    resolution: float,
+    masses: Masses | None = None,
+    kernel: str | None = None,
+) -> NDArray[np.float64]:
+    """Merge the two communities that lose least modularity until one is left; return the merges.
+
+    Row t has the two numbers (communities are 0 to C - 1, row t makes C + t), the loss, and the nodes in the union. Of
+    pairs that lose the same, the one with the lowest numbers merges; pairs without an edge merge lightest first.
+    """
+    n_communities = int(labels.max()) + 1
+    members = sparse.csr_array(
+        (np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=(len(labels), n_communities)
+    )
+    between = sparse.csr_array(members.T @ graph @ members)
+    totals = np.bincount(labels, _masses_of(graph, masses), minlength=n_communities).astype(np.float64)
+    merges = choose_kernel(kernel).merge_communities(_prepared(between, resolution, totals))
+    sizes = np.bincount(labels, minlength=2 * n_communities - 1)
+    for step, (left, right) in enumerate(merges.pairs.tolist()):
+        sizes[n_communities + step] = sizes[left] + sizes[right]
+    return np.column_stack([merges.pairs, merges.losses, sizes[n_communities:]])
+
+
+def cut_tree(tree: NDArray[np.float64], n_communities: int, n_clusters: int) -> Labels:
+    """Return the cluster of every community when merging stops at that many clusters."""
+    n_merges = max(n_communities - n_clusters, 0)
+    union = n_communities + np.arange(n_merges)
+    ends = tree[:n_merges, :2].astype(np.int64).T.ravel(), np.tile(union, 2)
+    n_numbers = n_communities + n_merges
+    joined = sparse.coo_array((np.ones(2 * n_merges), ends), shape=(n_numbers, n_numbers))
+    return number_by_first_rows(connected_components(joined, directed=False)[1][:n_communities])
+
+
+def move_at_fixed_k(
+    graph: sparse.csr_array,
+    labels: Labels,
+    resolution: float,
+    masses: Masses | None = None,
+    kernel: str | None = None,
+) -> Labels:
+    """Move single nodes to neighbouring clusters while that raises modularity; no cluster loses its last node."""
+    start = np.ascontiguousarray(labels, dtype=np.int64)
+    return choose_kernel(kernel).move_nodes(_prepared(graph, resolution, masses), start)
+
+
+def modularity(graph: sparse.csr_array, labels: Labels, resolution: float = 1.0, masses: Masses | None = None) -> float:
+    """Return the sum over communities of (weight inside - resolution * mass**2 / all mass) / all weight."""
+    masses = _masses_of(graph, masses)
+    edges = graph.tocoo()
+    inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
+    squares = float((np.bincount(labels, masses) ** 2).sum())
+    return (inside - resolution * squares / (float(masses.sum()) or 1.0)) / (float(graph.sum()) or 1.0)
+
+
+def _masses_of(graph: sparse.csr_array, masses: Masses | None) -> Masses:
+    given = graph.sum(axis=1) if masses is None else masses
+    return np.ascontiguousarray(given, dtype=np.float64).ravel()
+
+
+def _prepared(graph: sparse.csr_array, resolution: float, masses: Masses | None) -> CommunityGraph:
+    """Return weights and masses as shares of their sums, without zeros and self loops, as kernels take them."""
+    masses = _masses_of(graph, masses)
+    all_weight, all_mass = float(graph.sum()) or 1.0, float(masses.sum()) or 1.0
+    shares = sparse.csr_array((graph.data / all_weight, graph.indices, graph.indptr), shape=graph.shape)
+    if graph.diagonal().any() or not shares.data.all():
+        edges = shares.tocoo()
+        kept = (edges.data > 0) & (edges.row != edges.col)
+        shares = sparse.csr_array((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=graph.shape)
+    return CommunityGraph(
+        row_starts=shares.indptr.astype(np.int64),
+        neighbors=shares.indices.astype(np.int32),
+        weights=np.ascontiguousarray(shares.data, dtype=np.float64),
+        masses=masses / all_mass,
+        penalty=resolution * all_mass / all_weight,
+    )
+
+
+def _checked_graph(graph: Any) -> sparse.csr_array:
+    """Return the graph in CSR form and float64, or say what is wrong with it."""
+    if not sparse.issparse(graph):
+        graph = np.asarray(graph)
+    shape, kind = graph.shape, graph.dtype.kind
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"graph must be square, got shape {shape}; give one row and one column per node")
+    if shape[0] == 0:
+        raise ValueError("graph has no nodes; give at least one")
+    if kind not in "fiub":
+        raise TypeError(f"graph must hold real numbers, got dtype {graph.dtype}; convert it to float")
+    weights = sparse.csr_array(graph, dtype=np.float64)
+    if not weights.has_canonical_format:
+        weights = weights.copy()
+        weights.sum_duplicates()
+    with np.errstate(over="ignore"):
+        total = weights.data.sum()
+    if not np.isfinite(total):
+        raise ValueError("graph must be finite, and so must the sum of its weights; remove NaN and infinite weights")
+    if (weights.data < 0).any():
+        raise ValueError(f"graph must not be negative, got a weight of {weights.data.min():g}; use similarities from 0")
+    difference = abs(weights - weights.T)
+    most = float(difference.data.max(initial=0.0))
+    if most > _SYMMETRY_TOLERANCE * float(weights.data.max(initial=0.0)):
+        raise ValueError(
+            f"graph must be symmetric, got weights that differ by up to {most:g} between the two directions of an "
+            "edge; use (graph + graph.T) / 2"
+        )
+    return weights
