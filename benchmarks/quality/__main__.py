@@ -74,6 +74,11 @@ def estimate(tasks, known):
     return f"{len(tasks)} runs to go, about {seconds / 60:.0f} min" + (f" and {unknown} unknown" if unknown else "")
 
 
+def is_recorded(task, known):
+    """Return whether a line of this task is there."""
+    return task.seed in known.get(task.set, {}).get(task.method, {})
+
+
 def open_tasks(arguments, known):
     """Return what is asked for and not recorded, in order of sets, seeds, methods."""
     return [
@@ -81,7 +86,7 @@ def open_tasks(arguments, known):
         for name in arguments.set
         for seed in arguments.seeds
         for method in arguments.method
-        if arguments.again or seed not in known.get(name, {}).get(method, {})
+        if arguments.again or not is_recorded(Task(name, seed, method), known)
     ]
 
 
@@ -90,6 +95,8 @@ def run_all(arguments, tasks):
     rows, fitted, at, n_failed = None, None, None, 0
     said = set()
     for number, task in enumerate(tasks):
+        if not arguments.again and is_recorded(task, records.read(arguments.records)):  # by another run meanwhile
+            continue
         if rows is None or rows.name != task.set:
             rows = data.load(task.set, arguments.quick) if task.set not in said else None
             said.add(task.set)

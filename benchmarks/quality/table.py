@@ -25,7 +25,7 @@ Last version: 0.1.0, ten seeds, as recorded then; it was told k in both modes. M
 
 def print_sets(found):
     """Print one table per set."""
-    header = ["method", "told k", "ACC", "NMI", "found", "seconds", "CPU seconds", "seeds", ""]
+    header = ["method", "told k", "ACC", "NMI", "found", "seconds", "CPU seconds", "seeds"]
     for name, by_method in found.items():
         sizes = [(of.n_rows, of.n_classes) for method, of in by_method.items() if method not in summary.LAST_VERSION]
         n_rows, n_classes = (sizes or [(of.n_rows, of.n_classes) for of in by_method.values()])[0]
@@ -33,7 +33,8 @@ def print_sets(found):
         lines = []
         for method, of in by_method.items():
             cells = [of.words("acc"), of.words("nmi"), of.words("found"), of.words("seconds"), of.words("cpu_seconds")]
-            lines.append([method, "yes" if summary.TOLD[method] else "no", *cells, str(len(of.acc)), of.note])
+            title = f"{method} ({of.note})" if of.note else method
+            lines.append([title, "yes" if summary.TOLD[method] else "no", *cells, str(len(of.acc))])
         print_table(header, lines)
         print()
 

@@ -73,7 +73,7 @@ def test_methods_on_umap_share_one_fit(tmp_path):
 def test_table_prints_what_is_recorded():
     out = run(module="benchmarks.quality.table")
     assert out.count("last version, automatic") >= 13
-    assert "20,000 rows" in out
+    assert "last version, automatic (20,000 rows)" in out
 
 
 def test_verdicts_compare_with_rivals_and_last_version(tmp_path, program, capsys):
