@@ -9,7 +9,7 @@ namespace {
 
 // Whole rounds of moving, refining and aggregating, at most; and the gain of a round below which it is the last.
 constexpr int most_rounds = 10;
-constexpr double settled_gain = 1e-5;
+constexpr double settled_gain = 5e-5;
 
 // splitmix64: the NumPy twin draws the same numbers from the same seed.
 class Dice {

@@ -18,10 +18,14 @@ using Lightest = std::pair<double, std::int64_t>;
 template <class T>
 using SmallestFirst = std::priority_queue<T, std::vector<T>, std::greater<T>>;
 
-// Communities that merge. Each lives in a slot, where the union stays that took over the larger list of neighbours, so
-// that only the shorter list is walked. Losses add up (a with b, and c with b, make the union of a and c with b), so a
-// pair whose loss stands in the heap from before a merge with an unconnected community can only have become worse: it
-// is looked at again when it reaches the top.
+// Weight between two communities, and the loss under which the pair stands in the heap.
+struct Edge {
+    double weight, queued;
+};
+
+// Communities that merge. Each lives in a slot; a union takes the slot with the longer list of neighbours, so that only
+// the shorter list is walked. Towards a neighbour that is in the longer list only, the union is heavier but has no more
+// weight, so the loss can only have risen: the heap holds a lower bound, which is renewed when it reaches the top.
 class Merging {
    public:
     explicit Merging(const WeightedGraph& graph)
@@ -43,13 +47,7 @@ class Merging {
                 // Both directions carry the same weight up to rounding; the one from the lower number counts.
                 const auto other = static_cast<std::size_t>(graph.neighbors[edge]);
                 if (other < slot) continue;
-                neighbors_[slot][other] = graph.weights[edge];
-                neighbors_[other][slot] = graph.weights[edge];
-            }
-        }
-        for (std::size_t slot = 0; slot < graph.nodes; ++slot) {
-            for (const auto& [other, weight] : neighbors_[slot]) {
-                if (slot < other) push(slot, other, weight);
+                enqueue(slot, other, graph.weights[edge]);
             }
         }
     }
@@ -67,17 +65,22 @@ class Merging {
     }
 
    private:
+    // In the order of operations that makes losses equal for (a, b) and (b, a), and rise with the masses, after
+    // rounding as well.
     double loss(std::size_t a, std::size_t b, double weight) const {
-        return 2.0 * (penalty_ * masses_[a] * masses_[b] - weight);
+        return 2.0 * (penalty_ * (masses_[a] * masses_[b]) - weight);
     }
 
-    // The product of masses in the order of the numbers, as the twin takes it.
     Pair pair_of(std::size_t a, std::size_t b, double weight) const {
-        if (numbers_[a] > numbers_[b]) std::swap(a, b);
-        return {loss(a, b, weight), numbers_[a], numbers_[b]};
+        return {loss(a, b, weight), std::min(numbers_[a], numbers_[b]), std::max(numbers_[a], numbers_[b])};
     }
 
-    void push(std::size_t a, std::size_t b, double weight) { connected_.push(pair_of(a, b, weight)); }
+    // Puts a pair in the heap, with its loss as it is now; what stands there from before is passed over.
+    void enqueue(std::size_t a, std::size_t b, double weight) {
+        const Pair now = pair_of(a, b, weight);
+        neighbors_[a][b] = neighbors_[b][a] = {weight, std::get<0>(now)};
+        connected_.push(now);
+    }
 
     // The number under which a community goes now; the way there is shortened for the next call.
     std::int64_t current(std::int64_t number) {
@@ -92,15 +95,15 @@ class Merging {
         while (!connected_.empty()) {
             const Pair top = connected_.top();
             const std::int64_t left = current(std::get<1>(top)), right = current(std::get<2>(top));
-            if (left != right) {
-                const auto a = static_cast<std::size_t>(slots_[left]), b = static_cast<std::size_t>(slots_[right]);
-                const Pair now = pair_of(a, b, neighbors_[a].at(b));
-                if (now == top) return top;
+            const auto a = static_cast<std::size_t>(slots_[left]), b = static_cast<std::size_t>(slots_[right]);
+            if (left == right) {
                 connected_.pop();
-                connected_.push(now);
-            } else {
-                connected_.pop();
+                continue;
             }
+            const Edge edge = neighbors_[a].at(b);
+            if (top == pair_of(a, b, edge.weight)) return top;
+            connected_.pop();
+            if (std::get<0>(top) == edge.queued) enqueue(a, b, edge.weight);
         }
         return none;
     }
@@ -131,11 +134,12 @@ class Merging {
         masses_[kept] += masses_[freed];
         neighbors_[kept].erase(freed);
         neighbors_[freed].erase(kept);
-        for (const auto& [other, weight] : neighbors_[freed]) {
-            const double together = neighbors_[kept][other] += weight;
+        for (const auto& [other, edge] : neighbors_[freed]) {
             neighbors_[other].erase(freed);
-            neighbors_[other][kept] = together;
-            push(kept, other, together);
+            Edge& joined = neighbors_[kept].try_emplace(other, Edge{0.0, edge.queued}).first->second;
+            joined = {joined.weight + edge.weight, std::min(joined.queued, edge.queued)};
+            neighbors_[other][kept] = joined;
+            if (loss(kept, other, joined.weight) < joined.queued) enqueue(kept, other, joined.weight);
         }
         neighbors_[freed] = {};
         lightest_.emplace(masses_[kept], number);
@@ -144,10 +148,10 @@ class Merging {
     inline static const Pair none{std::numeric_limits<double>::infinity(), -1, -1};
 
     double penalty_;
-    std::vector<double> masses_;                                      // by slot
-    std::vector<std::unordered_map<std::size_t, double>> neighbors_;  // by slot
-    std::vector<std::int64_t> numbers_;                               // by slot
-    std::vector<std::int64_t> slots_, unions_;                        // by number
+    std::vector<double> masses_;                                    // by slot
+    std::vector<std::unordered_map<std::size_t, Edge>> neighbors_;  // by slot
+    std::vector<std::int64_t> numbers_;                             // by slot
+    std::vector<std::int64_t> slots_, unions_;                      // by number
     SmallestFirst<Pair> connected_;
     SmallestFirst<Lightest> lightest_;
 };

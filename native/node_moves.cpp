@@ -8,8 +8,9 @@ namespace {
 
 // Gains below this share of all weight are rounding.
 constexpr double least_gain = 1e-14;
-// Rounding could make nodes change places for ever; far more visits than any graph needs end that.
-constexpr std::size_t most_visits_per_node = 200;
+// Visits per node, at most. With a free number of communities what is left in the queue moves faster between coarser
+// nodes; with a fixed one the limit only ends exchanges that rounding could repeat for ever.
+constexpr std::size_t most_visits_free = 5, most_visits_fixed = 100;
 
 class NodeMover {
    public:
@@ -96,7 +97,8 @@ double move_nodes(const WeightedGraph& graph, const std::vector<std::int32_t>& o
     NodeMover mover(graph, count, labels);
     std::vector<std::int32_t> queue(order);  // a ring: every node waits in it at most once
     std::vector<char> waits(graph.nodes, 1);
-    std::size_t head = 0, waiting = graph.nodes, visits = most_visits_per_node * graph.nodes;
+    std::size_t head = 0, waiting = graph.nodes,
+                visits = graph.nodes * (count == CommunityCount::free ? most_visits_free : most_visits_fixed);
     double gained = 0.0;
     for (; waiting > 0 && visits > 0; --visits) {
         const std::int32_t node = queue[head];

@@ -6,7 +6,7 @@ order of the compiled kernel, which makes the results equal and not only alike.
 """
 
 import heapq
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,9 +16,9 @@ from kedge.kernels.contract import CommunityGraph, Merges
 
 Labels = NDArray[np.int64]
 
-# As in native/: gains that are rounding, visits of a node at most, rounds at most, gain of the last round.
-_LEAST_GAIN, _MOST_VISITS_PER_NODE = 1e-14, 200
-_MOST_ROUNDS, _SETTLED_GAIN = 10, 1e-5
+# As in native/: gains that are rounding, visits per node at most, rounds at most, gain of the last round.
+_LEAST_GAIN, _MOST_VISITS_FREE, _MOST_VISITS_FIXED = 1e-14, 5, 100
+_MOST_ROUNDS, _SETTLED_GAIN = 10, 5e-5
 _64_BITS = (1 << 64) - 1
 
 
@@ -79,7 +79,7 @@ def move_nodes(graph: CommunityGraph, order: Iterable[int], labels: Labels, *, f
     empty = np.flatnonzero(sizes == 0)[::-1].tolist()
     queue = deque(order)
     waits, gained = set(queue), 0.0
-    for _ in range(_MOST_VISITS_PER_NODE * n_nodes):
+    for _ in range(n_nodes * (_MOST_VISITS_FIXED if fixed_count else _MOST_VISITS_FREE)):
         if not queue:
             break
         node = queue.popleft()
@@ -198,80 +198,26 @@ def find_communities(graph: CommunityGraph, seed: int) -> Labels:
     return labels
 
 
-class Merging:
-    """Communities that merge, by their numbers; ``union`` leads from a merged one to the one it became part of."""
-
-    def __init__(self, graph: CommunityGraph) -> None:
-        self.penalty, n_nodes = graph.penalty, len(graph.masses)
-        self.masses = dict(enumerate(graph.masses.tolist()))
-        self.neighbors: defaultdict[int, dict[int, float]] = defaultdict(dict)
-        self.union: dict[int, int] = {}
-        for a in range(n_nodes):
-            for b, weight in edges_of(graph, a):
-                if a < b:
-                    self.neighbors[a][b] = self.neighbors[b][a] = weight
-        self.connected = [self.pair(a, b) for a in range(n_nodes) for b in self.neighbors[a] if a < b]
-        self.lightest = [(mass, number) for number, mass in self.masses.items()]
-        heapq.heapify(self.connected)
-        heapq.heapify(self.lightest)
-
-    def pair(self, a: int, b: int) -> tuple[float, int, int]:
-        """Return what modularity loses if two communities merge, and their numbers."""
-        a, b = min(a, b), max(a, b)
-        weight = self.neighbors[a].get(b, 0.0)
-        return 2.0 * (self.penalty * self.masses[a] * self.masses[b] - weight), a, b
-
-    def current(self, number: int) -> int:
-        """Return the community that this one is part of now."""
-        while number in self.union:
-            number = self.union[number]
-        return number
-
-    def next_connected(self) -> tuple[float, int, int]:
-        """Return the best pair with an edge. A pair from before a merge can only have become worse: look again."""
-        while self.connected:
-            top = self.connected[0]
-            a, b = self.current(top[1]), self.current(top[2])
-            if a == b:
-                heapq.heappop(self.connected)
-                continue
-            now = self.pair(a, b)
-            if now == top:
-                return top
-            heapq.heapreplace(self.connected, now)
-        return np.inf, -1, -1
-
-    def next_unconnected(self) -> tuple[float, int, int]:
-        """Return the two lightest, to which no pair without an edge is preferable."""
-        self.lightest = [entry for entry in self.lightest if entry[1] not in self.union]
-        (_, a), (_, b) = heapq.nsmallest(2, self.lightest)
-        a, b = min(a, b), max(a, b)
-        return 2.0 * (self.penalty * self.masses[a] * self.masses[b]), a, b
-
-    def merge(self, left: int, right: int, number: int) -> None:
-        """Make one community of two."""
-        self.union[left] = self.union[right] = number
-        self.masses[number] = self.masses[left] + self.masses[right]
-        kept, freed = self.neighbors.pop(left, {}), self.neighbors.pop(right, {})
-        shorter = freed if len(freed) <= len(kept) else kept
-        kept.pop(right, None)
-        freed.pop(left, None)
-        for other in {**kept, **freed}:
-            for gone in (left, right):
-                self.neighbors[other].pop(gone, None)
-            weight = kept.get(other, 0.0) + freed.get(other, 0.0)
-            self.neighbors[number][other] = self.neighbors[other][number] = weight
-        for other in shorter:
-            heapq.heappush(self.connected, self.pair(number, other))
-        heapq.heappush(self.lightest, (self.masses[number], number))
-
-
 def merge_communities(graph: CommunityGraph) -> Merges:
     """Merge the pair that loses least modularity, with the lowest numbers among equals, until one is left."""
-    n_nodes, merging = len(graph.masses), Merging(graph)
+    n_nodes = len(graph.masses)
+    masses = dict(enumerate(graph.masses.tolist()))
+    between = {(a, b): weight for a in range(n_nodes) for b, weight in edges_of(graph, a) if a < b}
     pairs, losses = np.zeros((n_nodes - 1, 2), dtype=np.int64), np.zeros(n_nodes - 1)
     for step in range(n_nodes - 1):
-        losses[step], left, right = min(merging.next_connected(), merging.next_unconnected())
+        # No pair without an edge loses less than the two lightest.
+        lightest = heapq.nsmallest(2, masses, key=lambda number: (masses[number], number))
+        candidates = {(min(lightest), max(lightest)): 0.0} | between
+        losses[step], left, right = min(
+            (2.0 * (graph.penalty * (masses[a] * masses[b]) - weight), a, b) for (a, b), weight in candidates.items()
+        )
         pairs[step] = left, right
-        merging.merge(left, right, n_nodes + step)
+        union = n_nodes + step
+        masses[union] = masses.pop(left) + masses.pop(right)
+        merged: dict[tuple[int, int], float] = {}
+        for (a, b), weight in between.items():
+            ends = sorted(union if end in (left, right) else end for end in (a, b))
+            if ends[0] != ends[1]:
+                merged[ends[0], ends[1]] = merged.get((ends[0], ends[1]), 0.0) + weight
+        between = merged
     return Merges(pairs, losses)
