@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 from benchmarks.clustering import measure
 from benchmarks.quality import data, records, table
@@ -57,9 +58,15 @@ def run(task, rows, fitted):
         "cpu_seconds": round(before[1] + cpu, 3),
         "umap_seconds": round(before[0], 3),
         "umap_n_jobs": 1 if method.umap else None,
+        "threads": threads(),
         "kedge": version("kedge"),
         "versions": records.versions(),
     }
+
+
+def threads():
+    """Return how many threads the libraries for linear algebra and loops may use."""
+    return max((pool["num_threads"] for pool in threadpool_info()), default=1)
 
 
 def estimate(tasks, known):
@@ -148,7 +155,7 @@ def main():
     arguments = parse()
     measure.start_run("Quality on thirteen data sets", arguments.quick)
     print("libraries " + ", ".join(f"{name} {number}" for name, number in records.versions().items()))
-    print("UMAP runs with n_jobs=1, as it must with a seed; what else uses threads uses all processors\n", flush=True)
+    print(f"UMAP runs with n_jobs=1, as it must with a seed; what else uses threads has {threads()}\n", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         if arguments.records is None:
             arguments.records = Path(folder) / "quick.jsonl" if arguments.quick else records.RECORDS
