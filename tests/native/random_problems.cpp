@@ -17,6 +17,7 @@
 
 #include "careful_row.hpp"
 #include "dice.hpp"
+#include "random_communities.hpp"
 #include "random_forms.hpp"
 #include "random_moves.hpp"
 #include "random_rows.hpp"
@@ -196,6 +197,7 @@ Failures run_problem(std::uint64_t seed, std::uint64_t number, Tally& tally) {
     }
     if (dice.chance(0.05)) {
         check_moves(dice, failures);
+        check_communities(dice, failures);
         return failures;
     }
     const Shape shape = random_shape(dice);
