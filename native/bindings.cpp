@@ -12,8 +12,8 @@
 
 #include "communities.hpp"
 #include "dense_loops.hpp"
-#include "row_moves.hpp"
 #include "simplex_row_solver.hpp"
+#include "smallest_columns.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -139,21 +139,20 @@ void define(nb::module_& module) {
             return sizes;
         },
         "hessian"_a.noconvert(), "linear"_a.noconvert(), "most"_a);
-}
-
-nb::ndarray<nb::numpy, std::int64_t> raise_modularity(const Flat<std::int64_t>& row_starts,
-                                                      const Flat<std::int32_t>& neighbors, const Vector& weights,
-                                                      const Vector& degrees, const Vector& expected,
-                                                      const Flat<std::int64_t>& labels,
-                                                      const kedge::MoveLimits& limits) {
-    const std::size_t rows = labels.shape(0);
-    auto moved = new_array<std::int64_t>({rows});
-    const nb::gil_scoped_release unlocked;
-    std::copy_n(labels.data(), rows, moved.data());
-    kedge::raise_modularity(
-        {rows, row_starts.data(), neighbors.data(), weights.data(), degrees.data(), expected.data()}, limits,
-        moved.data());
-    return moved;
+    module.def(
+        "smallest_columns",
+        [](const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values, std::size_t count) {
+            const std::size_t rows = values.shape(0);
+            auto columns = new_array<std::int32_t>({rows, count});
+            auto smallest = new_array<T>({rows, count});
+            {
+                const nb::gil_scoped_release unlocked;
+                kedge::smallest_columns<T>(values.data(), rows, values.shape(1), count, columns.data(),
+                                           smallest.data());
+            }
+            return nb::make_tuple(columns, smallest);
+        },
+        "values"_a.noconvert(), "count"_a);
 }
 
 // The arrays of a graph, kept alive by the object that Python holds.
@@ -235,12 +234,6 @@ NB_MODULE(_native, module) {
         "kedge.kernels.";
     nb::class_<Options>(module, "Options")
         .def(nb::init<double, std::size_t, bool, bool>(), "tolerance"_a, "threads"_a, "sparse"_a, "sums"_a);
-    nb::class_<kedge::MoveLimits>(module, "MoveLimits")
-        .def(nb::init<std::size_t, std::size_t, std::size_t, double>(), "clusters"_a, "most_sweeps"_a, "settled_rows"_a,
-             "least_gain"_a);
-    module.def("raise_modularity", raise_modularity, "row_starts"_a.noconvert(), "neighbors"_a.noconvert(),
-               "weights"_a.noconvert(), "degrees"_a.noconvert(), "expected"_a.noconvert(), "labels"_a.noconvert(),
-               "limits"_a);
     module.def("is_built_for_speed", [] { return kedge::is_built_for_speed(); });
     module.def("instruction_set", [] { return kedge::instruction_set(); });
     define_communities(module);

@@ -126,7 +126,9 @@ def run_all(arguments, tasks):
             continue
         records.append(arguments.records, record)
         scores = f"ACC {record['acc']:.1f}, NMI {record['nmi']:.1f}, {record['n_found']} clusters"
-        ahead = estimate(tasks[number + 1 :], records.read(arguments.records))
+        known = records.read(arguments.records)
+        left = [later for later in tasks[number + 1 :] if (later.set, later.method) not in said]
+        ahead = estimate([later for later in left if arguments.again or not is_recorded(later, known)], known)
         print(f"{task.set}: {task.method}, seed {task.seed}: {scores}, {record['seconds']:.1f} s; {ahead}", flush=True)
     return n_failed
 

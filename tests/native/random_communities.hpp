@@ -10,7 +10,7 @@
 
 #include "communities.hpp"
 #include "dice.hpp"
-#include "random_moves.hpp"
+#include "random_graph.hpp"
 #include "row_checks.hpp"
 
 namespace random_problems {

@@ -19,7 +19,6 @@
 #include "dice.hpp"
 #include "random_communities.hpp"
 #include "random_forms.hpp"
-#include "random_moves.hpp"
 #include "random_rows.hpp"
 #include "row_checks.hpp"
 #include "solver_runs.hpp"
@@ -196,7 +195,6 @@ Failures run_problem(std::uint64_t seed, std::uint64_t number, Tally& tally) {
         return failures;
     }
     if (dice.chance(0.05)) {
-        check_moves(dice, failures);
         check_communities(dice, failures);
         return failures;
     }

@@ -17,18 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 from kedge.engines.checkpoint import Checkpoint
 from kedge.engines.choose import choose_engine
 from kedge.engines.library_threads import one_thread_per_library
-from kedge.estimators.anchor_counts import checked_anchor_count, checked_given_anchors, default_set_count
-from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, spread_sizes
-from kedge.estimators.automatic.cluster_count import find_cluster_count
-from kedge.estimators.automatic.parameters import AUTOMATIC, is_automatic, open_parameters
+from kedge.estimators.anchor_counts import check_counts, checked_given_anchors, count_anchors
+from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets
 from kedge.estimators.checkpoint_identity import fit_identity
 from kedge.estimators.fitting import FitPlan, FittedGraph, build_state, fit_rows
 from kedge.estimators.html_summary import html_with_summary
-from kedge.estimators.parameter_rules import threads_for
+from kedge.estimators.parameter_rules import checked_count_range, number_or_default, threads_for
+from kedge.estimators.partitioning import Layers, ShareLabels
 from kedge.estimators.progress import show_progress
 from kedge.estimators.stored_input import FLOATS
 from kedge.estimators.view_input import Views
 from kedge.model.block_step import RowBlock
+from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.label_rows import cluster_coordinates, nearest_center
 from kedge.model.new_rows import RowEmbedder, vote_over_views
 from kedge.model.pass_state import column_layout
@@ -37,7 +37,7 @@ from kedge.model.structure_penalty import EmbeddingPenalty, spread_over_columns
 from kedge.model.view_scaling import ViewScaling
 from kedge.model.view_weighting import ViewWeighting
 from kedge.row_store.stored_graph import StoredGraph
-from kedge.sources.arrays import ArraySource, learn_array_scaling
+from kedge.sources.arrays import ArraySource, learn_array_scaling, learn_projection
 from kedge.sources.contract import RowSource
 
 
@@ -54,6 +54,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     scale: Any
     penalty_scale: str
     penalty: str
+    partition: str
     structure: str
     signed: bool
     n_neighbors: int
@@ -72,34 +73,6 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 
     # What scikit-learn shows in notebooks.
     _html_repr = html_with_summary
-
-    @classmethod
-    def automatic(cls, n_clusters: int | str = "auto", **parameters: Any) -> Self:
-        """Return an estimator that leaves everything to the data; no label and no tuning.
-
-        Some seventy settings (how anchors are chosen and how many, ``alpha``, ``locality``) are tried on at most 4,000
-        rows. Each is judged by modularity: how many of the edges between near rows its clusters keep, beyond chance.
-        Then 48 sets of anchors vote, the better settings more often, and ``labels_`` is what their clusterings agree
-        on. ``graph_`` and ``predict`` are of the best setting with anchors chosen as ``anchors`` says. ``beta`` and
-        ``gamma`` are compared in whole fits of the sample. ``auto_report_`` tells what was tried and why.
-
-        The trials do not grow with the rows; on small data all of it takes several times a plain fit.
-
-        Parameters
-        ----------
-        n_clusters : int or "auto", default="auto"
-            Number of clusters.
-        **parameters
-            Any other parameter of the class. A value given here for ``alpha``, ``beta``, ``gamma``, ``locality`` or
-            ``n_anchors`` is kept, and only the others are left to the data.
-
-        Returns
-        -------
-        estimator
-            An unfitted estimator.
-        """
-        opened = {name: "auto" for name in AUTOMATIC if name in cls._get_param_names()}
-        return cls(n_clusters, **(opened | parameters))
 
     def __sklearn_tags__(self) -> Any:
         """Say that sparse input is welcome and that float32 stays float32."""
@@ -160,22 +133,25 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         """Cluster checked views; attributes are set at the end, all at once."""
         random_state = check_random_state(self.random_state)
         masks = [None] * len(views.names) if views.observed is None else views.observed.T
+        several = len(views.names) > 1
+        n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
+        check_counts(views.n_rows, n_clusters, self.n_anchors)
         # A long sum has other last bits on other numbers of threads, and the choice of anchors amplifies them.
         with one_thread_per_library():
             scalings = [
-                learn_array_scaling(kind, array, name, mask)
+                learn_array_scaling(kind, array, name, mask, several)
                 for kind, array, name, mask in zip(self._scales(views), views.arrays, views.names, masks, strict=True)
             ]
-        source = self._source(views, scalings)
-        n_clusters, evidence = find_cluster_count(self, source, random_state)
+            source = self._source(views, scalings)
+            if self.recipe != "published":
+                scalings = learn_projection(source, bool(self.signed))
+                source = self._source(views, scalings)
         plan = self._plan(views, scalings, n_clusters)
         if plan.as_published and not (source.in_memory and self.checkpoint is None):
             raise ValueError("recipe='published' goes over all rows at once: load X into memory, without checkpoint")
         with show_progress(self.verbose) as progress, self._checkpoint_for(views) as checkpoint:
             fitted = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
-        if evidence is not None:
-            fitted = replace(fitted, auto_report=(fitted.auto_report or {}) | {"n_clusters": evidence})
-        self._keep(fitted, scalings, n_clusters)
+        self._keep(fitted, scalings)
         return self
 
     @contextmanager
@@ -195,22 +171,25 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     def _source(views: Views, scalings: list[ViewScaling]) -> ArraySource:
         return ArraySource(views.arrays, scalings, views.observed, views.names)
 
-    def _plan(self, views: Views, scalings: list[ViewScaling], n_clusters: int) -> FitPlan:
+    def _plan(self, views: Views, scalings: list[ViewScaling], n_clusters: int | None) -> FitPlan:
         """Resolve the parameters against the data; parameters themselves stay as they are."""
         published = self.recipe == "published"
-        opened = open_parameters(self, n_clusters, views.observed is not None)
+        if published and n_clusters is None:
+            raise ValueError("n_clusters='auto' is not for recipe='published'; give a number")
         anchors = self._anchor_plan(views, scalings, published, n_clusters)
         return FitPlan(
             n_clusters=n_clusters,
+            count_range=checked_count_range(self.n_clusters_range, views.n_rows),
+            partition=self.partition,
             anchors=anchors,
-            alpha=opened.choices.alphas[0],
-            beta=opened.betas[0],
+            alpha=number_or_default("alpha", self.alpha),
+            beta=number_or_default("beta", self.beta),
             relative_penalties=self.penalty_scale == "relative",
             penalty=self.penalty,
-            locality=opened.choices.localities[0],
+            locality=number_or_default("locality", self.locality),
             exact=self.structure == "exact",
             weighting=self._weighting,
-            gamma=opened.gammas[0],
+            gamma=number_or_default("gamma", getattr(self, "gamma", "auto")),
             view_prior=self._given_prior(views),
             max_iter=self.max_iter,
             tol=float(self.tol),
@@ -219,25 +198,26 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             first_penalty=self._checked_first_penalty(views.n_rows, sum(anchors.sizes) * (2 if self.signed else 1)),
             callback=self.callback,
             scratch_folder=self.scratch_folder,
-            open_to_data=opened if is_automatic(self) else None,
         )
 
-    def _anchor_plan(self, views: Views, scalings: list[ViewScaling], published: bool, n_clusters: int) -> AnchorPlan:
+    def _anchor_plan(
+        self, views: Views, scalings: list[ViewScaling], published: bool, n_clusters: int | None
+    ) -> AnchorPlan:
         given: list[Any] | None = None
+        n_near = None
         if isinstance(self.anchors, str):
-            n_anchors = checked_anchor_count(self.n_anchors, views.n_rows, n_clusters)
-            n_sets = (
-                default_set_count(views.n_rows, self.n_anchors) if isinstance(self.n_init, str) else int(self.n_init)
-            )
-            sizes = spread_sizes(n_anchors, n_sets, n_clusters, views.n_rows)
+            penalised = any(number_or_default(name, getattr(self, name)) > 0 for name in ("beta", "locality"))
+            only_rebuilt = published or bool(self.signed) or penalised
+            count = count_anchors(views.n_rows, self.n_anchors, self.n_init, only_rebuilt)
+            sizes, n_near = count.sizes, count.n_near
         else:
-            checked_anchor_count("auto", views.n_rows, n_clusters)
             checked = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)
             dtype = np.result_type(*(array.dtype for array in views.arrays))
             given = [scaling.apply(one.astype(dtype)) for scaling, one in zip(scalings, checked, strict=True)]
             sizes = (len(given[0]),)
         return AnchorPlan(
             sizes=sizes,
+            n_near=n_near,
             method=self.anchors if given is None else "given",
             alignment=self._alignment(),
             asked_for=None if isinstance(self.n_anchors, str) else int(self.n_anchors),
@@ -255,11 +235,12 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             raise ValueError(f"first_penalty must have shape {(n_rows, n_columns)}, got {penalty.shape}")
         return np.asarray(penalty)
 
-    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling], n_clusters: int) -> None:
+    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
         """Store what was found, all at once and after everything that can fail."""
+        n_clusters = fitted.cluster_shares.shape[1]
         self.labels_ = fitted.labels
         self.graph_ = fitted.graph
-        self.anchors_ = self._per_view(fitted.anchors)
+        self.graph_anchors_ = self._per_view(fitted.anchors)
         self.anchor_labels_ = fitted.anchor_labels
         self.embedding_ = fitted.embedding
         self.anchor_embedding_ = fitted.anchor_embedding
@@ -268,12 +249,17 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         self.n_components_ = fitted.n_components
         self.singular_values_ = fitted.singular_values
         self.cluster_centers_ = fitted.centers
+        self.n_communities_ = fitted.layers.n_communities
+        self.tree_ = fitted.layers.tree
         self.ridge_factors_ = fitted.ridge_factors
         self.confidence_ = fitted.confidence
-        self.auto_report_ = fitted.auto_report
+        self.auto_report_ = _report_of(fitted.layers, n_clusters)
         self.n_clusters_ = n_clusters
         # From here on what prediction needs.
         self.embedding_anchors_ = self._per_view(fitted.soft_anchors)
+        self.community_shares_ = fitted.layers.shares
+        self.cluster_shares_ = fitted.cluster_shares
+        self.n_near_ = fitted.n_near
         self.anchor_set_sizes_ = np.array(fitted.set_sizes)
         self.problem_weights_ = np.array(fitted.problem_weights)
         self.row_map_ = fitted.row_map
@@ -283,23 +269,84 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             self.penalty_weight_ = fitted.penalty.weight
             self.penalty_targets_ = np.where(fitted.penalty.unused[:, None], np.nan, fitted.penalty.targets)
         self.scalings_ = [vars(scaling) | {} for scaling in scalings]
-        self._n_features_out = n_clusters
+        self._n_features_out = fitted.anchor_embedding.shape[1]
+
+    @property
+    def anchors_(self) -> Any:
+        """The anchors that the graph uses, in the units of the scaled rows."""
+        check_is_fitted(self)
+        reduced = self._from_per_view(self.graph_anchors_)
+        return self._per_view([s.restore(own) for s, own in zip(self._scalings(), reduced, strict=True)])
+
+    def labels_at(self, n_clusters: int) -> Any:
+        """Return the labels of another layer of the tree, without a new fit.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 1 to ``n_communities_``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each row of the fit, numbered by first rows.
+        """
+        check_is_fitted(self)
+        shares = self._shares_at(n_clusters)
+        if n_clusters == self.n_clusters_:
+            return self.labels_
+        used = shares[_places_of(self._from_per_view(self.graph_anchors_), self._from_per_view(self.embedding_anchors_))]
+        if sparse.issparse(self.graph_):
+            weights = np.asarray(self.graph_ @ used)
+        elif isinstance(self.graph_, StoredGraph):
+            weights = np.concatenate([np.asarray(block @ used) for _, block in self.graph_.blocks()])
+        else:
+            weights = np.asarray(sparse.csr_array(self.graph_.compute()) @ used)
+        return number_by_first_rows(weights.argmax(axis=1))
+
+    def _shares_at(self, n_clusters: int) -> NDArray[np.float64]:
+        """Return the shares of each anchor in the clusters of a layer."""
+        if n_clusters == self.n_clusters_:
+            return np.asarray(self.cluster_shares_)
+        if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
+            raise TypeError(f"n_clusters={n_clusters!r} should be an int from 1 to {self.n_communities_}")
+        if not 1 <= n_clusters <= self.n_communities_:
+            raise ValueError(
+                f"n_clusters={n_clusters} should be from 1 to n_communities_={self.n_communities_}, the layers of the "
+                "tree; for more clusters, fit anew with that number"
+            )
+        return Layers(self.community_shares_, self.tree_).at(int(n_clusters))
 
     # New rows.
 
-    def _predict_views(self, views: Views) -> Any:
+    def _predict_views(self, views: Views, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
         check_is_fitted(self)
-        if self.predict_with == "graph":
-            nearest = partial(_nearest_cluster, self._embedder(), self._damping(), self.cluster_centers_)
-            source = self._source(views, self._scalings())
-            return self._map_new_rows(source, nearest, width=None, dtype=np.int64)
-        anchors, labels = self._from_per_view(self.anchors_), self.anchor_labels_
+        source = self._source(views, self._scalings())
+        if self.predict_with == "graph" or n_clusters is not None:
+            asked = n_clusters is not None and n_clusters != self.n_clusters_
+            if self.cluster_centers_ is not None and not asked:
+                find = partial(_nearest_cluster, self._embedder(), self._damping(), self.cluster_centers_)
+            else:
+                find = partial(_heaviest_cluster, self._embedder(), self._shares_of_columns(n_clusters))
+            labels = self._map_new_rows(source, find, width=None, dtype=np.int64)
+        else:
+            labels = self._vote_of_anchors(views, source)
+        if not return_confidence:
+            return labels
+        sure = partial(_confidence, self._embedder(), self._shares_of_columns(n_clusters))
+        return labels, self._map_new_rows(source, sure, width=None, dtype=np.float64)
+
+    def _shares_of_columns(self, n_clusters: int | None) -> NDArray[np.float64]:
+        layout = column_layout(list(self.anchor_set_sizes_), self.signed)
+        return self._shares_at(self.n_clusters_ if n_clusters is None else n_clusters)[layout.anchor_of]
+
+    def _vote_of_anchors(self, views: Views, source: ArraySource) -> Any:
+        anchors, labels = self._from_per_view(self.graph_anchors_), self.anchor_labels_
         if self.signed:
             anchors, labels = [mirrored(one) for one in anchors], np.tile(labels, 2)
         if self.n_neighbors > len(labels):
             raise ValueError(f"n_neighbors={self.n_neighbors} is more than the {len(labels)} anchors; lower it")
         vote = partial(_vote, anchors, self.problem_weights_.tolist(), labels, self.n_neighbors)
-        source = self._source(views, self._scalings())
         if source.in_memory and len(views.names) == 1:
             # One call for all rows: the search for neighbours brings its own blocks and threads.
             return vote(RowBlock(slice(0, views.n_rows), source.read(slice(0, views.n_rows))))
@@ -329,9 +376,8 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         sizes = list(self.anchor_set_sizes_)
         layout = column_layout(sizes, self.signed)
         sets = AnchorSets(self._from_per_view(self.embedding_anchors_), sizes)
-        # Models saved before there was a choice have the parameter alone.
-        locality = vars(self).get("locality_", self.locality)
-        state = build_state(sets, self.problem_weights_.tolist(), self.ridge_, locality, self.signed)
+        weights = self.problem_weights_.tolist()
+        state = build_state(sets, weights, self.ridge_, self.locality_, self.signed, self.n_near_)
         penalty = None
         if self.penalty_targets_ is not None:
             unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])
@@ -361,6 +407,33 @@ def _nearest_cluster(
 ) -> NDArray[np.int64]:
     embedded = embedder.embed_all(block)
     return nearest_center(embedded if damping is None else cluster_coordinates(embedded, damping), centers)
+
+
+def _heaviest_cluster(embedder: RowEmbedder, shares: NDArray[np.float64], block: RowBlock) -> NDArray[np.int64]:
+    return ShareLabels(shares).of(replace(block, coefficients=embedder.weights(block)))
+
+
+def _confidence(embedder: RowEmbedder, shares: NDArray[np.float64], block: RowBlock) -> NDArray[np.float64]:
+    return ShareLabels(shares).confidence(replace(block, coefficients=embedder.weights(block)))
+
+
+def _report_of(layers: Layers, n_clusters: int) -> dict[str, Any] | None:
+    """Return what spoke for the number of clusters, where it was left to the data."""
+    if layers.evidence is None:
+        return None
+    counts, scores = layers.evidence.counts, layers.evidence.scores
+    ranked = [{"n_clusters": count, "score": score} for count, score in zip(counts, scores, strict=True)]
+    second = counts[1] if len(counts) > 1 else None
+    closeness = scores[1] / scores[0] if len(scores) > 1 and scores[0] > 0 else 0.0
+    return {"n_clusters": {"chosen": n_clusters, "ranked": ranked, "second": second, "closeness": float(closeness)}}
+
+
+def _places_of(some: list[NDArray[Any]], all_: list[NDArray[Any]]) -> NDArray[np.intp]:
+    """Return where the anchors of the exact graph stand among all anchors."""
+    if len(some[0]) == len(all_[0]):
+        return np.arange(len(some[0]))
+    rows = {row.tobytes(): place for place, row in enumerate(np.hstack(all_))}
+    return np.array([rows[row.tobytes()] for row in np.hstack(some)], dtype=np.intp)
 
 
 def checked_anchor_array(anchors: Any, name: str) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.engines.library_threads import one_thread_per_library
+from kedge.model.anchor_selection import fine_kmeans
 from kedge.model.anchor_selection.kmeans import published_kmeans
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.anchor_selection.several_views import choose_view_anchors
@@ -20,8 +21,6 @@ from kedge.sources.contract import RowSource
 
 # Rows that anchors are chosen from: more of them move the anchors little and cost in proportion.
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
-# The largest of several sets, in units of ``n_anchors``. Sets of fewer anchors than asked for were found to do harm.
-LARGEST_SET = 2.0
 # Views without a say are not left out of the distances between rows, or their anchors would be undefined.
 _LEAST_PRIOR = 1e-6
 # Starts of the anchors' k-means in the authors' release.
@@ -30,10 +29,14 @@ _PUBLISHED_STARTS = 10
 
 @dataclass(frozen=True)
 class AnchorPlan:
-    """How anchors are found: the sizes of the sets, a method, the number the user asked for; or given anchors."""
+    """How anchors are found: the sizes of the sets, a method, the number the user asked for; or given anchors.
+
+    ``n_near`` is how many nearest anchors a row is joined to; None if rows are rebuilt from all anchors.
+    """
 
     sizes: tuple[int, ...]
     method: str
+    n_near: int | None = None
     alignment: str = "joint"
     asked_for: int | None = None
     given: list[NDArray[Any]] | None = None
@@ -55,14 +58,6 @@ class AnchorSets:
         for size in self.sizes:
             yield [view[start : start + size] for view in self.views]
             start += size
-
-
-def spread_sizes(n_anchors: int, n_sets: int, n_clusters: int, n_rows: int) -> tuple[int, ...]:
-    """Return the sizes of the sets, from ``n_anchors`` to twice as many: different sizes make different mistakes."""
-    if n_sets == 1:
-        return (n_anchors,)
-    sizes = np.linspace(n_anchors, LARGEST_SET * n_anchors, n_sets)
-    return tuple(int(np.clip(round(size), n_clusters, n_rows)) for size in sizes)
 
 
 def choose_anchor_sets(
@@ -116,12 +111,17 @@ def choose_set(
     source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, random_state: RandomState
 ) -> list[NDArray[Any]]:
     """Find one set of anchors, per view, from a bounded sample of the rows."""
-    n_sampled = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
+    is_fine = plan.n_near is not None and plan.method == "kmeans" and plan.alignment == "joint"
+    n_sampled = fine_kmeans.ROWS_PER_ANCHOR * size if is_fine else max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
     rows = sample_rows(source.n_rows, n_sampled, random_state)
     views, observed = source.read(rows), source.observed(rows)
     # Distances over all views weigh a view by its prior; anchors are returned in the units of the rows.
     roots = np.sqrt(np.maximum(prior, _LEAST_PRIOR * prior.max()))
     if (roots != 1.0).any():
         views = [view * view.dtype.type(root) for view, root in zip(views, roots, strict=True)]
-    found = choose_view_anchors(views, observed, size, plan.method, plan.alignment, random_state, signed=plan.signed)
+    if is_fine:
+        found = fine_kmeans.fine_anchors(views, observed, size, random_state)
+    else:
+        options = {"alignment": plan.alignment, "signed": plan.signed}
+        found = choose_view_anchors(views, observed, size, plan.method, random_state=random_state, **options)
     return [anchors / anchors.dtype.type(root) for anchors, root in zip(found, roots, strict=True)]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
@@ -18,28 +19,28 @@ from kedge.engines.choose import choose_engine
 from kedge.engines.contract import Engine
 from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, choose_anchor_sets
-from kedge.estimators.automatic.resolve import resolve_open_parameters
-from kedge.estimators.automatic.stage import DecidedGroups, OpenParameters
-from kedge.estimators.confidence import confidence_of_rows
 from kedge.estimators.exact_fit import exact_structure
 from kedge.estimators.iterations import IterationReport, LoopResult, LoopRules, iterate
 from kedge.estimators.labelling import (
-    EmbeddedGraph,
     fold_of_columns,
     label_as_published,
     label_embedding,
-    maps_of_sets,
     support_of_anchors,
+    warn_of_missing_clusters,
 )
-from kedge.estimators.progress import Progress, Silence
+from kedge.estimators.partitioning import Layers, ShareLabels, find_layers, label_by_shares
+from kedge.estimators.progress import Progress
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.driver_step import Structure
 from kedge.model.label_rows import ClusterSums, GivenLabels, RowLabels, count_directions, label_anchors, sum_clusters
+from kedge.model.near_problem import build_near_problem
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
-from kedge.model.row_problem import build_row_problem, mean_squared_norm
+from kedge.model.row_problem import anchor_spread, build_row_problem
+from kedge.model.spectral_map import SpectralMap, spectral_map
 from kedge.model.structure_penalty import EmbeddingPenalty, GivenPenalty
 from kedge.model.view_agreement import MOST_COMPARED, agreement_prior
 from kedge.model.view_weighting import ViewWeighting
+from kedge.partition.communities import merge_tree
 from kedge.sources.contract import RowSource
 
 Array = NDArray[np.float64]
@@ -49,7 +50,9 @@ Array = NDArray[np.float64]
 class FitPlan:
     """Everything a fit is told, with nothing left to be decided from names of parameters."""
 
-    n_clusters: int
+    n_clusters: int | None
+    count_range: tuple[int, int] | None
+    partition: str
     anchors: AnchorPlan
     alpha: float
     beta: float
@@ -68,9 +71,6 @@ class FitPlan:
     callback: Callable[[IterationReport], bool | None] | None = None
     scratch_folder: str | Path | None = None
     checkpoint: Checkpoint | None = None
-    open_to_data: OpenParameters | None = None
-    decided: DecidedGroups | None = None
-    with_confidence: bool = True
 
     @property
     def as_published(self) -> bool:
@@ -88,11 +88,12 @@ class FittedGraph:
     anchor_labels: NDArray[np.int64]
     embedding: Any
     anchor_embedding: Array
-    centers: Array
+    centers: Array | None
     row_map: Array
     singular_values: Array
     soft_anchors: list[NDArray[Any]]
     set_sizes: list[int]
+    n_near: int | None
     ridge: float
     problem_weights: tuple[float, ...]
     view_weights: Array
@@ -103,7 +104,8 @@ class FittedGraph:
     ridge_factors: Array | None
     confidence: Any
     locality: float
-    auto_report: dict[str, Any] | None = None
+    layers: Layers
+    cluster_shares: Array
 
 
 def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progress: Progress) -> FittedGraph:
@@ -118,8 +120,7 @@ def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progre
 
     try:
         with one_thread_per_library():
-            plan, report = _with_open_parameters_settled(source, plan, random_state, progress)
-            return replace(_fit_rows(source, plan, random_state, progress, count), auto_report=report)
+            return _fit_rows(source, plan, random_state, progress, count)
     except KeyboardInterrupt:
         advice = (
             "to stop early and keep the result so far, pass a callback that returns True, or set max_iter"
@@ -130,25 +131,6 @@ def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progre
             f"the fit was interrupted after {iterations} finished iterations and the estimator is as it was before; "
             + advice
         ) from None
-
-
-def _with_open_parameters_settled(
-    source: RowSource, plan: FitPlan, random_state: RandomState, progress: Progress
-) -> tuple[FitPlan, dict[str, Any] | None]:
-    if plan.open_to_data is None:
-        return plan, None
-    progress.begin("trials")
-    own = RandomState(random_state.randint(np.iinfo(np.int32).max))
-    prior = _view_prior(source, plan, own)
-    weights = plan.weighting(prior, plan.gamma).first(_row_counts(source, len(source.view_names)), source.n_rows)
-
-    def fit_labels(rows: RowSource, settled: FitPlan, drawn: RandomState) -> NDArray[np.int64]:
-        with warnings.catch_warnings():
-            # A value that does not suit the data is not chosen; that is all there is to say about it.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return np.asarray(_fit_rows(rows, settled, drawn, Silence(), lambda report: None).labels)
-
-    return resolve_open_parameters(source, plan, prior, weights, fit_labels, own)
 
 
 def _fit_rows(
@@ -164,15 +146,11 @@ def _fit_rows(
     weights = weighting.first(_row_counts(source, len(sets.views)), source.n_rows).tolist()
     unit = 1.0
     if plan.relative_penalties:
-        unit = float(np.mean([mean_squared_norm(one, weights) for one in sets.each()]))
+        unit = float(np.mean([anchor_spread(one, weights) for one in sets.each()]))
     ridge = plan.alpha * unit
-    beta = plan.beta * unit * (source.n_rows / plan.n_clusters if plan.relative_penalties else 1.0)
-    n_directions = plan.n_clusters if plan.as_published else count_directions(plan.n_clusters)
-    structure = Structure(plan.penalty, beta, plan.n_clusters, n_directions)
     layout = column_layout(sets.sizes, plan.anchors.signed)
-    state = build_state(sets, weights, ridge, plan.locality, plan.anchors.signed)
-    first = None if plan.first_penalty is None else GivenPenalty(beta, plan.first_penalty)
-    rules = LoopRules(plan.max_iter, plan.tol, weighting, plan.published_norm, first, callback)
+    state = build_state(sets, weights, ridge, plan.locality, plan.anchors.signed, plan.anchors.n_near)
+    setting = _Setting(source, plan, sets, prior, layout, unit, ridge)
     progress.begin("iteration 1", source.n_rows)
     engine = choose_engine(
         source,
@@ -183,12 +161,44 @@ def _fit_rows(
         on_rows=progress.rows_done,
     )
     try:
-        result = iterate(engine, state, layout, structure, rules)
-        _report_loop(result, plan)
+        result, layers = _run_passes(setting, engine, state, weighting, random_state, callback)
         progress.begin("labels")
-        return _label(_Setting(source, plan, sets, prior, layout, ridge), engine, result, random_state)
+        return _label(setting, engine, result, layers, random_state)
     finally:
         engine.close()
+
+
+def _run_passes(
+    setting: "_Setting",
+    engine: Engine,
+    state: PassState,
+    weighting: ViewWeighting,
+    random_state: RandomState,
+    callback: Callable[[IterationReport], bool | None],
+) -> tuple[LoopResult, Layers | None]:
+    """Run the loop; where the structure penalty needs a number of clusters that is left to the data, find it first."""
+    plan, n_clusters = setting.plan, setting.plan.n_clusters
+
+    def rules(max_iter: int, first: GivenPenalty | None) -> LoopRules:
+        return LoopRules(max_iter, plan.tol, weighting, plan.published_norm, first, callback)
+
+    if n_clusters is None and plan.beta > 0:
+        plain = Structure(plan.penalty, 0.0, 1)
+        once = iterate(engine, state, setting.layout, plain, rules(1, None))
+        found = find_layers(engine, once.digest, setting.layout, None, plan.count_range, random_state)
+        n_clusters = found.n_clusters
+    beta = plan.beta * setting.unit
+    if plan.relative_penalties and n_clusters is not None:
+        beta *= setting.source.n_rows / n_clusters
+    structure = Structure(plan.penalty, beta, n_clusters or 1, with_embedding=plan.as_published)
+    first = None if plan.first_penalty is None else GivenPenalty(beta, plan.first_penalty)
+    result = iterate(engine, state, setting.layout, structure, rules(plan.max_iter, first))
+    layers = None
+    if not plan.as_published:
+        wanted = n_clusters if plan.beta > 0 else plan.n_clusters
+        layers = find_layers(engine, result.digest, setting.layout, wanted, plan.count_range, random_state)
+    _report_loop(result, plan)
+    return result, layers
 
 
 def _decide_before_passes(source: RowSource, plan: FitPlan, random_state: RandomState) -> tuple[Array, AnchorSets]:
@@ -224,14 +234,18 @@ def _row_counts(source: RowSource, n_views: int) -> Array:
     return np.full(n_views, float(source.n_rows)) if observed is None else observed.sum(axis=0).astype(np.float64)
 
 
-def build_state(sets: AnchorSets, weights: Sequence[float], ridge: float, locality: float, signed: bool) -> PassState:
+def build_state(
+    sets: AnchorSets,
+    weights: Sequence[float],
+    ridge: float,
+    locality: float,
+    signed: bool,
+    n_near: int | None = None,
+) -> PassState:
     """Set up the row problems of all anchor sets."""
-    options: dict[str, Any] = {
-        "weights": weights,
-        "ridge": ridge,
-        "locality": locality,
-        "signed": signed,
-    }
+    if n_near is not None:
+        return PassState(tuple(build_near_problem(one, weights, n_near) for one in sets.each()))
+    options: dict[str, Any] = {"weights": weights, "ridge": ridge, "locality": locality, "signed": signed}
     return PassState(tuple(build_row_problem(one, **options) for one in sets.each()))
 
 
@@ -244,23 +258,50 @@ class _Setting:
     sets: AnchorSets
     prior: Array
     layout: ColumnLayout
+    unit: float
     ridge: float
 
 
-def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: RandomState) -> FittedGraph:
-    """Cluster the embedded rows and gather what was found."""
-    source, plan, sets, layout = setting.source, setting.plan, setting.sets, setting.layout
-    spectrum = result.digest.spectrum
-    row_map = spectrum.row_map[layout.anchor_of].astype(source.dtype)
+@dataclass(frozen=True)
+class _Clusters:
+    """Labels of rows, and what is known of the clusters."""
+
+    labels: RowLabels
+    sums: ClusterSums
+    layers: Layers
+    centers: Array | None = None
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters that hold a row."""
+        return self.sums.support.shape[1]
+
+
+def _label(
+    setting: _Setting, engine: Engine, result: LoopResult, layers: Layers | None, random_state: RandomState
+) -> FittedGraph:
+    """Cut the graph into clusters and gather what was found."""
+    plan, sets, layout = setting.plan, setting.sets, setting.layout
+    spectrum, clusters = _cluster_rows(setting, engine, result, layers, random_state)
+    row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
+    n_kept = plan.n_clusters or clusters.n_clusters
     embedding = result.embedding
     if embedding is None:
-        embedding = engine.embedding(np.ascontiguousarray(row_map[:, : plan.n_clusters]))
-    labels, centers, sums, confidence = _cluster_rows(setting, engine, result, embedding, random_state)
-    support = support_of_anchors(sums.support, layout)
+        embedding = engine.embedding(np.ascontiguousarray(row_map[:, :n_kept]))
+    support = support_of_anchors(clusters.sums.support, layout)
+    totals = support.sum(axis=1, keepdims=True)
+    shares = support / np.where(totals > 0, totals, 1.0)
+    labels, confidence = clusters.labels, None
+    if isinstance(labels, ShareLabels):
+        shares = labels.shares[np.unique(layout.anchor_of, return_index=True)[1]]
+        confidence = engine.per_row(labels.confidence, width=None, dtype=np.float64)
+    elif not plan.as_published:
+        weighed = ShareLabels(shares[layout.anchor_of])
+        confidence = engine.per_row(weighed.confidence, width=None, dtype=np.float64)
     weights = result.state.problems[0].weights
     found: dict[str, Any] = {
         "anchors": sets.views,
-        "anchor_embedding": spectrum.anchor_embedding[:, : plan.n_clusters],
+        "anchor_embedding": spectrum.anchor_embedding[:, :n_kept],
         "anchor_labels": _label_anchors(setting, labels, support, weights),
         "n_components": result.digest.n_components,
         "ridge_factors": None,
@@ -274,11 +315,12 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
         }
     return FittedGraph(
         embedding=embedding,
-        centers=centers,
+        centers=clusters.centers,
         row_map=spectrum.row_map,
         singular_values=spectrum.singular_values,
         soft_anchors=sets.views,
         set_sizes=sets.sizes,
+        n_near=plan.anchors.n_near,
         ridge=setting.ridge,
         problem_weights=weights,
         view_weights=np.array(result.view_weights),
@@ -287,27 +329,46 @@ def _label(setting: _Setting, engine: Engine, result: LoopResult, random_state: 
         objective=result.objective,
         confidence=confidence,
         locality=plan.locality,
+        layers=clusters.layers,
+        cluster_shares=shares,
         **found,
     )
 
 
 def _cluster_rows(
-    setting: _Setting, engine: Engine, result: LoopResult, embedding: Any, random_state: RandomState
-) -> tuple[RowLabels, Array, ClusterSums, Any]:
-    """Return labels, the centres of the clusters, sums over them, and how stable the labels are."""
-    plan, layout, spectrum = setting.plan, setting.layout, result.digest.spectrum
-    if plan.as_published:
-        own, centers = label_as_published(np.asarray(embedding), plan.n_clusters, random_state)
+    setting: _Setting, engine: Engine, result: LoopResult, layers: Layers | None, random_state: RandomState
+) -> tuple[SpectralMap, _Clusters]:
+    """Return the embedding of the graph, and its clusters."""
+    plan, layout, digest = setting.plan, setting.layout, result.digest
+    if layers is None:
+        assert plan.n_clusters is not None
+        assert digest.spectrum is not None
+        own, centers = label_as_published(np.asarray(result.embedding), plan.n_clusters, random_state)
         given = GivenLabels(own)
-        return given, centers, engine.sum_blocks(partial(sum_clusters, given, len(centers))), None
-    maps = maps_of_sets(result.digest, result.state, layout, count_directions(plan.n_clusters))
-    row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
-    graph = EmbeddedGraph(row_map, spectrum.singular_values, len(setting.sets.sizes), maps)
-    labels, centers, sums = label_embedding(engine, graph, plan.n_clusters, random_state, plan.decided)
-    confidence = None
-    if plan.with_confidence:
-        confidence = confidence_of_rows(engine, graph, labels, len(centers), random_state, plan.decided)
-    return labels, centers, sums, confidence
+        sums = engine.sum_blocks(partial(sum_clusters, given, len(centers)))
+        return digest.spectrum, _Clusters(given, sums, _layers_of(digest, layout, sums), centers)
+    wanted = plan.n_clusters or layers.n_clusters
+    if plan.partition == "spectral":
+        spectrum = spectral_map(digest.gram, digest.column_sums, count_directions(wanted))
+        row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
+        labels, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
+        clusters = _Clusters(labels, sums, _layers_of(digest, layout, sums, layers), labels.centers)
+    else:
+        labels, sums = label_by_shares(engine, layers, layout, wanted)
+        spectrum = spectral_map(digest.gram, digest.column_sums, plan.n_clusters or sums.support.shape[1])
+        clusters = _Clusters(labels, sums, layers)
+    warn_of_missing_clusters(clusters.n_clusters, wanted)
+    return spectrum, clusters
+
+
+def _layers_of(digest: Any, layout: ColumnLayout, sums: ClusterSums, found: Layers | None = None) -> Layers:
+    """Return clusters that are already there as communities, with the tree of their merges."""
+    support = support_of_anchors(sums.support, layout)
+    totals = support.sum(axis=1, keepdims=True)
+    shares = support / np.where(totals > 0, totals, 1.0)
+    between = shares.T @ digest.gram @ shares
+    tree = merge_tree(sparse.csr_array(between), np.arange(len(between)), 1.0)
+    return Layers(shares, tree, None if found is None else found.evidence)
 
 
 def _label_anchors(
@@ -333,9 +394,10 @@ def _exact(
 ) -> dict[str, Any]:
     """Return what changes when the graph is cut into exactly k components."""
     plan, sets = setting.plan, setting.sets
+    n_clusters = plan.n_clusters or support.shape[1]
     options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": weights, "ridge": setting.ridge}
     exact = exact_structure(
-        engine, setting.source, sets.views, labels, soft["anchor_labels"], support, plan.n_clusters, **options
+        engine, setting.source, sets.views, labels, soft["anchor_labels"], support, n_clusters, **options
     )
     return {
         "graph": exact.graph,
@@ -343,7 +405,7 @@ def _exact(
         "anchors": [anchors[exact.used_anchors] for anchors in sets.views],
         "anchor_labels": exact.anchor_labels,
         "anchor_embedding": soft["anchor_embedding"][exact.used_anchors],
-        "n_components": plan.n_clusters,
+        "n_components": n_clusters,
         "ridge_factors": exact.ridge_factors,
     }
 
@@ -356,7 +418,7 @@ def _report_loop(result: LoopResult, plan: FitPlan) -> None:
             stacklevel=7,
         )
     pieces = result.digest.n_components
-    if pieces > plan.n_clusters:
+    if plan.n_clusters is not None and plan.anchors.n_near is None and pieces > plan.n_clusters:
         cause = f"locality={plan.locality:g} is" if plan.locality > 0 else "alpha is"
         cure = "lower locality or raise alpha" if plan.locality > 0 else "raise alpha or take fewer anchors"
         warnings.warn(

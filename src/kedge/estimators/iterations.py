@@ -18,6 +18,7 @@ from kedge.model.driver_step import (
     on_columns,
     spectral_norm_squared,
 )
+from kedge.model.near_problem import NearProblem
 from kedge.model.pass_state import ColumnLayout, PassState
 from kedge.model.structure_penalty import EmbeddingPenalty, StructurePenalty
 from kedge.model.view_weighting import ViewWeighting
@@ -127,7 +128,8 @@ def iterate(
             state = state.with_penalty(on_columns(penalty, layout))
         else:
             state = state.with_penalty(None)
-        converged = _has_settled(objective, digest, last, structure, rules)
+        is_near = isinstance(state.problems[0], NearProblem)
+        converged = _has_settled(objective, digest, last, structure, rules, is_near)
         if rules.callback is not None:
             report = IterationReport(len(objective), digest.objective, digest.n_components, perf_counter() - begun)
             stopped = bool(rules.callback(report))
@@ -137,11 +139,17 @@ def iterate(
 
 
 def _embedded(engine: Engine, digest: Digest, layout: ColumnLayout) -> Array:
+    assert digest.spectrum is not None
     return np.asarray(engine.embedding(digest.spectrum.row_map[layout.anchor_of]))
 
 
 def _has_settled(
-    objective: list[float], digest: Digest, last: Digest | None, structure: Structure, rules: LoopRules
+    objective: list[float],
+    digest: Digest,
+    last: Digest | None,
+    structure: Structure,
+    rules: LoopRules,
+    is_near: bool,
 ) -> bool:
     if rules.published_norm is not None:
         if last is None or len(objective) <= _PUBLISHED_LEAST:
@@ -149,6 +157,7 @@ def _has_settled(
         assert digest.change_gram is not None
         squared = spectral_norm_squared if rules.published_norm == "spectral" else np.trace
         return bool(squared(digest.change_gram) < rules.tol**2 * squared(last.gram))
-    if structure.weight == 0 and len(digest.view_weights) == 1:
+    # Without a penalty one view is settled by one pass, and so are nearest anchors, which do not depend on weights.
+    if structure.weight == 0 and (len(digest.view_weights) == 1 or is_near):
         return True
     return len(objective) > 1 and objective[-2] - objective[-1] <= rules.tol * abs(objective[-2])

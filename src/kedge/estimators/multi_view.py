@@ -172,14 +172,14 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
 
     def __init__(
         self,
-        n_clusters: int | str = 8,
+        n_clusters: int | str = "auto",
         *,
         views: Any = None,
         n_clusters_range: Any = None,
         n_anchors: int | str = "auto",
         anchors: Any = "kmeans",
         anchor_alignment: str = "joint",
-        alpha: float | str = 0.01,
+        alpha: float | str = 0.1,
         beta: float | str = 0.0,
         gamma: float | str = -5.0,
         view_prior: Any = "agreement",
@@ -187,10 +187,11 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         scale: Any = "auto",
         penalty_scale: str = "relative",
         penalty: str = "centroid",
+        partition: str = "communities",
         structure: str = "soft",
         signed: bool = False,
         n_neighbors: int = 1,
-        predict_with: str = "anchors",
+        predict_with: str = "graph",
         recipe: str = "kedge",
         first_penalty: Any = None,
         max_iter: int = 100,
@@ -217,6 +218,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         self.scale = scale
         self.penalty_scale = penalty_scale
         self.penalty = penalty
+        self.partition = partition
         self.structure = structure
         self.signed = signed
         self.n_neighbors = n_neighbors
@@ -261,6 +263,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
             "penalty": "degree",
             "recipe": "published",
             "scale": "none",
+            "partition": "spectral",
             "anchor_alignment": "per_view",
             "n_init": 1,
             "max_iter": 30,
@@ -289,7 +292,9 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         views = self._read(X, observed, reset=True)
         return self._fit_views(views)
 
-    def predict(self, X: Any, observed: Any = None) -> Any:
+    def predict(
+        self, X: Any, observed: Any = None, *, n_clusters: int | None = None, return_confidence: bool = False
+    ) -> Any:
         """Give new rows the clusters of the fit; they may lack views.
 
         With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, by the weighted sum of
@@ -308,7 +313,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         labels : ndarray of shape (n_samples,)
             Cluster of each row; of Dask arrays a lazy Dask array.
         """
-        return self._predict_views(self._read(X, observed, reset=False))
+        return self._predict_views(self._read(X, observed, reset=False), n_clusters, return_confidence)
 
     def transform(self, X: Any, observed: Any = None) -> Any:
         """Embed new rows: solve their row problems and map the weights to the embedding of the fit.
@@ -357,8 +362,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     def _from_per_view(self, attribute: Any) -> list[Any]:
         return list(attribute)
 
-    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling], n_clusters: int) -> None:
-        super()._keep(fitted, scalings, n_clusters)
+    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
+        super()._keep(fitted, scalings)
         history = fitted.view_weights
         if self.recipe != "published":
             history = history / history.sum(axis=1, keepdims=True)

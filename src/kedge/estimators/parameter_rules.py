@@ -36,6 +36,7 @@ SGL_RULES: dict[str, list[Any]] = {
     "scale": [StrOptions(set(SCALES))],
     "penalty_scale": [StrOptions({"relative", "absolute"})],
     "penalty": [StrOptions({"centroid", "degree"})],
+    "partition": [StrOptions({"communities", "spectral"})],
     "structure": [StrOptions({"soft", "exact"})],
     "signed": ["boolean"],
     "n_neighbors": [COUNT],
@@ -75,6 +76,27 @@ MULTI_VIEW_BASELINE_RULES: dict[str, list[Any]] = BASELINE_RULES | {
 
 # Checks the parameters of an estimator against its table before ``fit`` runs.
 checked_fit = _fit_context(prefer_skip_nested_validation=True)
+
+
+# What "auto" stands for: one value that serves all data.
+DEFAULTS = {"alpha": 0.1, "beta": 0.0, "locality": 0.0, "gamma": -5.0}
+
+
+def number_or_default(name: str, value: Any) -> float:
+    """Return the value of a parameter; "auto" is the default."""
+    return DEFAULTS[name] if isinstance(value, str) else float(value)
+
+
+def checked_count_range(given: Any, n_rows: int) -> tuple[int, int] | None:
+    """Return the least and most clusters that may be found; None where nothing limits them."""
+    if given is None:
+        return None
+    if len(given) != 2 or not all(isinstance(end, Integral) and not isinstance(end, bool) for end in given):
+        raise ValueError(f"n_clusters_range must be two whole numbers, least and most: {given!r}")
+    least, most = int(given[0]), int(given[1])
+    if not 1 <= least <= most <= n_rows:
+        raise ValueError(f"n_clusters_range={given!r} must satisfy 1 <= least <= most <= {n_rows}, the number of rows")
+    return least, most
 
 
 def scale_per_view(scale: Any, names: Sequence[str]) -> list[str]:

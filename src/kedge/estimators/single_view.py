@@ -156,21 +156,22 @@ class SGL(AnchorGraphClusterer):
 
     def __init__(
         self,
-        n_clusters: int | str = 8,
+        n_clusters: int | str = "auto",
         *,
         n_clusters_range: Any = None,
         n_anchors: int | str = "auto",
         anchors: Any = "kmeans",
-        alpha: float | str = 0.01,
+        alpha: float | str = 0.1,
         beta: float | str = 0.0,
         locality: float | str = 0.0,
-        scale: str = "none",
+        scale: str = "auto",
         penalty_scale: str = "relative",
         penalty: str = "centroid",
+        partition: str = "communities",
         structure: str = "soft",
         signed: bool = False,
         n_neighbors: int = 1,
-        predict_with: str = "anchors",
+        predict_with: str = "graph",
         recipe: str = "kedge",
         first_penalty: Any = None,
         max_iter: int = 100,
@@ -193,6 +194,7 @@ class SGL(AnchorGraphClusterer):
         self.scale = scale
         self.penalty_scale = penalty_scale
         self.penalty = penalty
+        self.partition = partition
         self.structure = structure
         self.signed = signed
         self.n_neighbors = n_neighbors
@@ -236,6 +238,7 @@ class SGL(AnchorGraphClusterer):
             "penalty": "degree",
             "recipe": "published",
             "scale": "none",
+            "partition": "spectral",
             "n_init": 1,
             "max_iter": 100,
             "tol": 1e-3,
@@ -261,7 +264,7 @@ class SGL(AnchorGraphClusterer):
         """
         return self._fit_views(self._read(X, reset=True))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
         """Give new rows the clusters of the fit.
 
         With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, at O(n_anchors n_features)
@@ -277,7 +280,7 @@ class SGL(AnchorGraphClusterer):
         labels : ndarray of shape (n_samples,)
             Cluster of each row; of Dask arrays a lazy Dask array.
         """
-        return self._predict_views(self._read(X, reset=False))
+        return self._predict_views(self._read(X, reset=False), n_clusters, return_confidence)
 
     def transform(self, X: Any) -> Any:
         """Embed new rows: solve their row problems and map the weights to the embedding of the fit.

@@ -10,7 +10,6 @@ from kedge.kernels.contract import (
     FloatArray,
     Merges,
     RowMatrix,
-    RowMoves,
     RowSolution,
     RowSums,
     SolveOptions,
@@ -51,13 +50,10 @@ class CompiledKernel:
         large = hessian.projected_inverse if expects_large_supports(hessian, linear, start) else (None, None)
         return call_native(hessian, large, linear, start, options)
 
-    def move_rows(self, moves: RowMoves, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Move rows; see :class:`kedge.kernels.contract.Kernel`."""
-        graph = moves.graph
-        parts = graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data.astype(np.float64)
-        limits = _native.MoveLimits(moves.n_clusters, moves.most_sweeps, moves.settled_rows, moves.least_gain)
-        moved = _native.raise_modularity(*parts, moves.degrees, moves.expected, labels, limits)
-        return np.asarray(moved, dtype=np.int64)
+    def smallest_columns(self, values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
+        """Scan every row once; see :class:`kedge.kernels.contract.Kernel`."""
+        columns, smallest = _native.smallest_columns(np.ascontiguousarray(values), count)
+        return columns, smallest
 
     def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:
         """Find communities; see :class:`kedge.kernels.contract.Kernel`."""

@@ -68,33 +68,6 @@ class SolveOptions:
 
 
 @dataclass(frozen=True)
-class RowMoves:
-    """A graph between rows along which they move from cluster to cluster, and when that ends.
-
-    Attributes
-    ----------
-    graph : CSR array of shape (n_rows, n_rows)
-        Symmetric weights between near rows, none of a row with itself.
-    degrees, expected : arrays of shape (n_rows,)
-        Sum of the weights of each row, and its share of all of them.
-    n_clusters : int
-        Number of clusters, none of which loses its last row.
-    most_sweeps, settled_rows : int
-        Sweeps over all rows, at most; and how many rows that moved in a sweep make it the last.
-    least_gain : float
-        What a move has to gain.
-    """
-
-    graph: sparse.csr_array
-    degrees: NDArray[np.float64]
-    expected: NDArray[np.float64]
-    n_clusters: int
-    most_sweeps: int
-    settled_rows: int
-    least_gain: float
-
-
-@dataclass(frozen=True)
 class CommunityGraph:
     """A symmetric graph whose communities are looked for, with weights and masses as shares of their sums.
 
@@ -146,8 +119,8 @@ class Kernel(Protocol):
         """Solve every row of ``linear``; rows that are not finite get their status and unspecified coefficients."""
         ...
 
-    def move_rows(self, moves: RowMoves, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return labels after rows, in their order, went to the cluster that raises modularity most."""
+    def smallest_columns(self, values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
+        """Return columns and values of the smallest entries of every row, ascending; of equal ones the first."""
         ...
 
     def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:

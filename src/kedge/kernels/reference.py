@@ -14,14 +14,12 @@ from kedge.kernels.contract import (
     FloatArray,
     Merges,
     RowMatrix,
-    RowMoves,
     RowSolution,
     RowStatus,
     RowSums,
     SolveOptions,
 )
 from kedge.kernels.prepared_hessian import PreparedHessian
-from kedge.kernels.reference_moves import move_rows
 
 Vector = NDArray[np.float64]
 Support = NDArray[np.intp]
@@ -150,9 +148,10 @@ class ReferenceKernel:
         coefficients = weights.astype(linear.dtype)
         return RowSolution(sparse.csr_array(coefficients) if options.sparse_output else coefficients, status, sums)
 
-    def move_rows(self, moves: RowMoves, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Move rows; see :class:`kedge.kernels.contract.Kernel`."""
-        return move_rows(moves, labels)
+    def smallest_columns(self, values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
+        """Sort every row; see :class:`kedge.kernels.contract.Kernel`."""
+        columns = np.argsort(values, axis=1, kind="stable")[:, :count]
+        return columns.astype(np.int32), np.take_along_axis(values, columns, axis=1)
 
     def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:
         """Find communities; see :class:`kedge.kernels.contract.Kernel`."""

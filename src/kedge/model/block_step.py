@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.kernels import RowSolution, RowSums, solve_rows
+from kedge.model.near_problem import NearProblem
 from kedge.model.pass_state import PassState
 from kedge.model.pass_summary import PassSummary
 from kedge.model.row_problem import Pattern, RowProblem, View
 
 # With more than this share of nonzeros a dense product is quicker than a sparse one.
 _DENSE_SHARE = 0.1
+# With more columns than this the joint Gram matrix is kept sparse: most pairs of anchors share no row.
+MOST_DENSE_COLUMNS = 1_000
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class RowBlock:
 @dataclass(frozen=True)
 class _ProblemSolution:
     coefficients: sparse.csr_array
-    gram: NDArray[np.float64]
+    gram: NDArray[np.float64] | None
     column_sums: NDArray[np.float64]
     view_values: NDArray[np.float64]
 
@@ -53,6 +56,9 @@ def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[
     n_sets = len(state.problems)
     solved = []
     for problem, columns in zip(state.problems, state.column_ranges(), strict=True):
+        if isinstance(problem, NearProblem):
+            solved.append(_join_nearest(problem, block))
+            continue
         start = None if block.coefficients is None else block.coefficients[:, columns]
         pull = None if pulls is None else pulls[:, columns]
         solved.append(_solve_problem(problem, block, pull, start, n_threads))
@@ -60,7 +66,9 @@ def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[
     coefficients = parts[0] if n_sets == 1 else sparse.hstack(parts, format="csr", dtype=parts[0].dtype)
     if n_sets > 1:
         coefficients.data /= coefficients.dtype.type(n_sets)
-    gram = solved[0].gram if n_sets == 1 else _joint_gram([s.gram for s in solved], parts, state.column_ranges())
+    gram = solved[0].gram if state.n_columns <= MOST_DENSE_COLUMNS and n_sets == 1 else None
+    if gram is None:
+        gram = joint_gram(coefficients)
     change = None
     if state.want_change:
         before = block.coefficients if block.coefficients is not None else _uniform(coefficients)
@@ -153,18 +161,21 @@ def _inner_product(linear: NDArray[Any], coefficients: sparse.csr_array) -> floa
     return float(np.dot(linear[rows, coefficients.indices].astype(np.float64), coefficients.data.astype(np.float64)))
 
 
-def _joint_gram(
-    grams: list[NDArray[np.float64]], parts: list[sparse.csr_array], ranges: list[slice]
-) -> NDArray[np.float64]:
-    """Join the Gram matrices of the sets, each part divided by their number; only products across sets are missing."""
-    joint = np.zeros((ranges[-1].stop, ranges[-1].stop))
-    for number, (gram, part, own) in enumerate(zip(grams, parts, ranges, strict=True)):
-        joint[own, own] = gram
-        if number + 1 < len(parts):
-            rest = slice(own.stop, None)
-            across = cross_product(part, sparse.hstack(parts[number + 1 :], format="csr"))
-            joint[own, rest], joint[rest, own] = across, across.T
-    return joint / len(parts) ** 2
+def _join_nearest(problem: NearProblem, block: RowBlock) -> _ProblemSolution:
+    """Join rows to their nearest anchors; the value is the weighted sum of squared distances."""
+    coefficients, value = problem.solve(block.views, block.observed)
+    column_sums = np.bincount(coefficients.indices, coefficients.data, minlength=problem.n_columns)
+    values = np.zeros(len(block.views))
+    values[0] = value
+    return _ProblemSolution(coefficients, None, column_sums, values)
+
+
+def joint_gram(coefficients: sparse.csr_array) -> Any:
+    """Return ``Z'Z`` in double precision: dense for few columns, else as a CSR array."""
+    if coefficients.shape[1] <= MOST_DENSE_COLUMNS:
+        return gram_of(coefficients)
+    wide = coefficients.astype(np.float64)
+    return sparse.csr_array(wide.T @ wide)
 
 
 def cross_product(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:

@@ -1,5 +1,7 @@
 """Connected components of the graph between rows and anchors."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -8,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 Array = NDArray[np.float64]
 
 
-def anchor_components(gram: Array, column_sums: Array) -> tuple[int, NDArray[np.int64]]:
+def anchor_components(gram: Any, column_sums: Array) -> tuple[int, NDArray[np.int64]]:
     """Count the components that hold a data row, from ``Z'Z`` alone, and number them for every anchor.
 
     Two anchors are joined by a row that has weight on both, which is where the Gram matrix is not zero; every row has
@@ -17,7 +19,8 @@ def anchor_components(gram: Array, column_sums: Array) -> tuple[int, NDArray[np.
     """
     used = np.flatnonzero(column_sums > 0)
     labels = np.full(len(column_sums), -1, dtype=np.int64)
-    count, numbers = connected_components(sparse.csr_array(gram[np.ix_(used, used)] > 0), directed=False)
+    own = gram[used][:, used] if sparse.issparse(gram) else gram[np.ix_(used, used)]
+    count, numbers = connected_components(sparse.csr_array(own > 0), directed=False)
     labels[used] = numbers
     return int(count), labels
 

@@ -1,45 +1,15 @@
 """One clustering from many: rows that most of them put together belong together."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from kedge.model.clustering_points import cluster_points
-
-# Clusterings of the joint graph, and of the graphs of the single sets together: the first know more, the second differ
-# more. benchmarks/clustering/defaults.py prints what the consensus brings.
-JOINT_VOTES, SET_VOTES = 50, 50
 # Rows that vote; the table of pairs grows with their square.
 MOST_VOTERS = 2_000
-
-
-def consensus_of_starts(
-    joint: NDArray[Any], per_set: Sequence[NDArray[Any]], n_clusters: int, random_state: RandomState
-) -> NDArray[np.int64]:
-    """Cluster the same rows often by k-means and return the groups on which the clusterings agree best.
-
-    k-means on an embedding has many solutions of nearly the same value; which of them is the best is a matter of the
-    anchors drawn. What most solutions share is not.
-
-    Parameters
-    ----------
-    joint : array of shape (n_rows, n_directions)
-        The rows in the embedding of the joint graph.
-    per_set : sequence of arrays of shape (n_rows, n_directions)
-        The same rows in the embeddings of the graphs of single anchor sets.
-    n_clusters : int
-        Number of groups.
-    random_state : RandomState
-        Seeds every start.
-    """
-    votes = [cluster_points(points, n_clusters, random_state, n_starts=1)[0] for points in _ballots(joint, per_set)]
-    return agreed_groups(votes, n_clusters)
 
 
 def agreed_groups(
@@ -78,10 +48,3 @@ def _alike_company(together: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the cosines between the rows of a symmetric table; none is zero, as every row is together with itself."""
     unit = together / np.linalg.norm(together, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, dtype=np.float32)
-
-
-def _ballots(joint: NDArray[Any], per_set: Sequence[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-    for _ in range(JOINT_VOTES):
-        yield joint
-    for number in range(SET_VOTES if per_set else 0):
-        yield per_set[number % len(per_set)]

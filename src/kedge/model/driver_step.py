@@ -1,12 +1,14 @@
 """What the driver makes of the sums of a pass: the embedding, the objective, and whether to go on."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 
 from kedge.model.components import anchor_components
+from kedge.model.near_problem import NearProblem
 from kedge.model.pass_state import ColumnLayout, PassState
 from kedge.model.pass_summary import PassSummary
 from kedge.model.spectral_map import SpectralMap, spectral_map
@@ -20,13 +22,13 @@ Array = NDArray[np.float64]
 class Structure:
     """The structure term: which penalty, how strong in absolute units, towards how many clusters.
 
-    ``n_directions`` singular vectors are kept for labelling; the penalty sees the first ``n_clusters`` of them.
+    Where the penalty has no weight, and the embedding is not asked for, neither is computed.
     """
 
     kind: str
     weight: float
     n_clusters: int
-    n_directions: int
+    with_embedding: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ class Digest:
 
     Attributes
     ----------
-    spectrum : SpectralMap
-        Of the graph on anchors.
+    spectrum : SpectralMap or None
+        Of the graph on anchors, where the structure term asks for it.
     column_sums : array of shape (n_anchors,)
         Weight on each anchor.
     objective : float
@@ -45,18 +47,18 @@ class Digest:
         Components that hold a data row.
     view_weights : array of shape (n_views,)
         The best weights of the views for these coefficients, which the next pass uses.
-    gram : array of shape (n_columns, n_columns)
-        ``Z'Z``.
+    gram : array or CSR array of shape (n_anchors, n_anchors)
+        ``Z'Z``, columns of one anchor added up.
     change_gram : array of shape (n_columns, n_columns) or None
         The same of the change of Z in this pass, where it was asked for.
     """
 
-    spectrum: SpectralMap
+    spectrum: SpectralMap | None
     column_sums: Array
     objective: float
     n_components: int
     view_weights: Array
-    gram: Array
+    gram: Any
     change_gram: Array | None
 
 
@@ -65,30 +67,41 @@ def digest_summary(
 ) -> Digest:
     """Turn the sums of a pass into the embedding, the weights of the views and the objective."""
     gram, column_sums = fold_columns(summary.gram, summary.column_sums, layout)
-    spectrum = spectral_map(gram, column_sums, structure.n_directions)
-    leading = spectrum.singular_values[: structure.n_clusters]
-    problem = state.problems[0]
-    values = summary.view_values.mean(axis=0) + (1.0 + problem.locality) * summary.squared_norms
-    errors = ViewErrors(values, summary.squared_norms, summary.row_counts)
-    # Coefficients of several sets stand divided by their number in the joint graph; each set has a ridge of its own.
-    squares = len(state.problems) * float(np.trace(summary.gram))
-    objective = weighting.value(errors, summary.n_rows) + problem.ridge * squares
-    objective += structure.weight * penalty_value(structure.kind, leading)
+    spectrum = None
+    if structure.weight > 0 or structure.with_embedding:
+        spectrum = spectral_map(gram, column_sums, structure.n_clusters)
+    objective, weights = _data_term(state, summary, weighting)
+    if structure.weight > 0 and spectrum is not None:
+        objective += structure.weight * penalty_value(structure.kind, spectrum.singular_values)
     return Digest(
         spectrum=spectrum,
         column_sums=column_sums,
         objective=float(objective),
         n_components=anchor_components(gram, column_sums)[0],
-        view_weights=weighting.weights(errors, summary.n_rows),
-        gram=summary.gram,
+        view_weights=weights,
+        gram=gram,
         change_gram=summary.change_gram,
     )
 
 
+def _data_term(state: PassState, summary: PassSummary, weighting: ViewWeighting) -> tuple[float, Array]:
+    """Return the objective without the structure term, and the best weights of the views."""
+    problem, values = state.problems[0], summary.view_values.mean(axis=0)
+    if isinstance(problem, NearProblem):
+        weights = np.array(problem.weights)
+        return float(values.sum() + weights @ summary.squared_norms), weights
+    values = values + (1.0 + problem.locality) * summary.squared_norms
+    errors = ViewErrors(values, summary.squared_norms, summary.row_counts)
+    # Coefficients of several sets stand divided by their number in the joint graph; each set has a ridge of its own.
+    squares = len(state.problems) * float(summary.gram.diagonal().sum())
+    objective = weighting.value(errors, summary.n_rows) + problem.ridge * squares
+    return float(objective), weighting.weights(errors, summary.n_rows)
+
+
 def next_penalty(digest: Digest, structure: Structure, previous: EmbeddingPenalty | None) -> EmbeddingPenalty:
     """Build the penalty of the next pass on anchors; see :func:`on_columns`."""
-    leading = digest.spectrum.leading(structure.n_clusters)
-    return embedding_penalty(structure.kind, structure.weight, leading, digest.column_sums, previous)
+    assert digest.spectrum is not None
+    return embedding_penalty(structure.kind, structure.weight, digest.spectrum, digest.column_sums, previous)
 
 
 def on_columns(penalty: EmbeddingPenalty, layout: ColumnLayout) -> EmbeddingPenalty:
@@ -96,18 +109,14 @@ def on_columns(penalty: EmbeddingPenalty, layout: ColumnLayout) -> EmbeddingPena
     return penalty if layout.is_plain else spread_over_columns(penalty, layout.anchor_of)
 
 
-def fold_columns(gram: Array, column_sums: Array, layout: ColumnLayout) -> tuple[Array, Array]:
+def fold_columns(gram: Any, column_sums: Array, layout: ColumnLayout) -> tuple[Any, Array]:
     """Add up the columns that belong to one anchor."""
     if layout.is_plain:
         return gram, column_sums
-    size = layout.n_anchors
-    by_row = np.zeros((size, gram.shape[1]))
-    np.add.at(by_row, layout.anchor_of, gram)
-    folded = np.zeros((size, size))
-    np.add.at(folded.T, layout.anchor_of, by_row.T)
-    sums = np.zeros(size)
-    np.add.at(sums, layout.anchor_of, column_sums)
-    return folded, sums
+    ones = np.ones(len(layout.anchor_of))
+    fold = sparse.csr_array((ones, (layout.anchor_of, np.arange(len(ones)))), shape=(layout.n_anchors, len(ones)))
+    folded = fold @ gram @ fold.T
+    return (folded if sparse.issparse(gram) else np.asarray(folded)), np.asarray(fold @ column_sums)
 
 
 def spectral_norm_squared(gram: Array) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.block_step import RowBlock, gram_of, solve_patterns
+from kedge.model.block_step import RowBlock, joint_gram, solve_patterns
 from kedge.model.components import anchor_components
 from kedge.model.row_problem import RowProblem, build_row_problem
 
@@ -81,9 +81,9 @@ def solve_within_groups(
 
 @dataclass(frozen=True)
 class AnchorPairs:
-    """How many rows use each two anchors together, shape (n_anchors, n_anchors)."""
+    """How many rows use each two anchors together: array or CSR array of shape (n_anchors, n_anchors)."""
 
-    counts: NDArray[np.float64]
+    counts: Any
 
     def merge(self, other: Self) -> Self:
         """Add the counts of other rows."""
@@ -93,7 +93,7 @@ class AnchorPairs:
 def pairs_of(graph: sparse.csr_array) -> AnchorPairs:
     """Count the rows that use each two anchors together; stored zeros are no use."""
     used = sparse.csr_array(((graph.data != 0).astype(np.float64), graph.indices, graph.indptr), shape=graph.shape)
-    return AnchorPairs(gram_of(used))
+    return AnchorPairs(joint_gram(used))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """From the embedding to labels, and from labelled rows to labelled anchors."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
@@ -12,7 +11,6 @@ from scipy import sparse
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.block_step import RowBlock
 from kedge.model.clustering_points import cluster_points
-from kedge.model.consensus import MOST_VOTERS, consensus_of_starts
 from kedge.model.row_problem import mirrored
 
 # Rows of the embedding that k-means looks at, per cluster and at least; the others join the nearest centre.
@@ -23,7 +21,7 @@ LABEL_STARTS = 10
 
 # Rows are compared in somewhat more directions than there are clusters, each damped by the square of its singular
 # value: one step of the random walk from a row to an anchor and back. Where the k-th and the next singular values are
-# close, cutting off at k exactly would be a matter of luck. benchmarks/clustering/defaults.py prints both choices.
+# close, cutting off at k exactly would be a matter of luck.
 DIRECTIONS_PER_CLUSTER = 1.2
 DAMPING_POWER = 2
 
@@ -66,28 +64,6 @@ class GivenLabels:
     def of(self, block: RowBlock) -> NDArray[np.int64]:
         """Return the labels of the rows of a block."""
         return self.labels[block.rows]
-
-
-@dataclass(frozen=True)
-class DecidedLabels:
-    """Labels of some rows that are known, ascending, and others for all other rows; then numbered anew."""
-
-    rows: NDArray[np.intp]
-    labels: NDArray[np.int64]
-    others: RowLabels
-    numbers: NDArray[np.int64]
-
-    @property
-    def needs_views(self) -> bool:
-        """Whether the labels of other rows do."""
-        return self.others.needs_views
-
-    def of(self, block: RowBlock) -> NDArray[np.int64]:
-        """Return the labels of the rows of a block."""
-        found = self.others.of(block)
-        known = slice(*np.searchsorted(self.rows, [block.rows.start, block.rows.stop]))
-        found[self.rows[known] - block.rows.start] = self.labels[known]
-        return self.numbers[found]
 
 
 @dataclass(frozen=True)
@@ -138,12 +114,9 @@ def cluster_coordinates(embedding: NDArray[Any], singular_values: NDArray[np.flo
     return unit_rows(embedding * (singular_values**DAMPING_POWER).astype(embedding.dtype))
 
 
-def sampled_rows(
-    n_rows: int, n_clusters: int, random_state: RandomState, for_consensus: bool = False
-) -> NDArray[np.intp]:
+def sampled_rows(n_rows: int, n_clusters: int, random_state: RandomState) -> NDArray[np.intp]:
     """Return the rows that decide on the clusters: all of them, or a random sample in order."""
-    size = MOST_VOTERS if for_consensus else max(LEAST_SAMPLED, SAMPLED_PER_CLUSTER * n_clusters)
-    return sample_rows(n_rows, size, random_state)
+    return sample_rows(n_rows, max(LEAST_SAMPLED, SAMPLED_PER_CLUSTER * n_clusters), random_state)
 
 
 def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
@@ -155,20 +128,6 @@ def unit_rows(embedding: NDArray[Any]) -> NDArray[Any]:
 def embedding_centers(sample: NDArray[Any], n_clusters: int, random_state: RandomState) -> NDArray[np.float64]:
     """Return the k-means centres of a sample of embedded rows, at most ``n_clusters`` distinct ones."""
     return np.unique(cluster_points(sample, n_clusters, random_state, LABEL_STARTS)[1], axis=0)
-
-
-def consensus_centers(
-    joint: NDArray[Any], per_set: Sequence[NDArray[Any]], n_clusters: int, random_state: RandomState
-) -> NDArray[np.float64]:
-    """Return the means of the groups on which many clusterings agree, at most ``n_clusters`` distinct ones."""
-    return np.unique(group_means(joint, consensus_of_starts(joint, per_set, n_clusters, random_state)), axis=0)
-
-
-def group_means(points: NDArray[Any], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of the points of every group."""
-    sums = np.zeros((int(groups.max()) + 1, points.shape[1]))
-    np.add.at(sums, groups, points)
-    return np.asarray(sums / np.bincount(groups)[:, None])
 
 
 def nearest_center(points: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int64]:

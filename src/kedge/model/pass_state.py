@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kedge.model.near_problem import NearProblem
 from kedge.model.row_problem import RowProblem
 from kedge.model.structure_penalty import StructurePenalty
 
@@ -18,15 +19,15 @@ class PassState:
 
     Attributes
     ----------
-    problems : tuple of RowProblem
-        One per anchor set.
+    problems : tuple of RowProblem or NearProblem
+        One per anchor set, all of the same kind.
     penalty : StructurePenalty or None
         None in the first pass, or where beta is zero.
     want_change : bool
         Whether the summary holds the Gram matrix of the change of the coefficients.
     """
 
-    problems: tuple[RowProblem, ...]
+    problems: tuple[RowProblem, ...] | tuple[NearProblem, ...]
     penalty: StructurePenalty | None = None
     want_change: bool = False
 
@@ -44,7 +45,8 @@ class PassState:
         """Return the state with other weights of the views."""
         if tuple(weights) == self.problems[0].weights:
             return self
-        return replace(self, problems=tuple(problem.with_weights(weights) for problem in self.problems))
+        problems = tuple(problem.with_weights(weights) for problem in self.problems if isinstance(problem, RowProblem))
+        return replace(self, problems=problems)
 
     def with_penalty(self, penalty: StructurePenalty | None) -> "PassState":
         """Return the state of the next pass."""

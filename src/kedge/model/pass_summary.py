@@ -28,7 +28,7 @@ class PassSummary:
     ----------
     n_rows : int
         Rows summed over.
-    gram : array of shape (n_columns, n_columns)
+    gram : array or CSR array of shape (n_columns, n_columns)
         ``Z'Z`` of the coefficients.
     column_sums : array of shape (n_columns,)
         ``Z'1``.
@@ -43,7 +43,7 @@ class PassSummary:
     """
 
     n_rows: int
-    gram: Array
+    gram: Any
     column_sums: Array
     view_values: Array
     squared_norms: Array

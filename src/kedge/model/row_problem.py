@@ -88,9 +88,17 @@ class RowProblem:
 
 
 def mean_squared_norm(anchors: Sequence[NDArray[Any]], weights: Sequence[float]) -> float:
-    """Weighted mean squared anchor norm, the unit of relative penalties; one where all anchors are zero."""
+    """Weighted mean squared anchor norm; one where all anchors are zero."""
     squares = [np.einsum("ij,ij->", a, a, dtype=np.float64) / len(a) for a in anchors]
     return float(np.dot(weights, squares)) or 1.0
+
+
+def anchor_spread(anchors: Sequence[NDArray[Any]], weights: Sequence[float]) -> float:
+    """Weighted mean squared distance of the anchors from their mean: the unit of relative penalties.
+
+    It does not depend on the origin, and neither do the weights of rows.
+    """
+    return mean_squared_norm([a - a.mean(axis=0, dtype=np.float64) for a in anchors], weights)
 
 
 def mirrored(anchors: NDArray[Any]) -> NDArray[Any]:

@@ -2,10 +2,11 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from kedge.model.components import anchor_components
@@ -43,7 +44,7 @@ class SpectralMap:
         return SpectralMap(self.singular_values[:count], self.row_map[:, :count], self.anchor_embedding[:, :count])
 
 
-def spectral_map(gram: Array, column_sums: Array, n_components: int) -> SpectralMap:
+def spectral_map(gram: Any, column_sums: Array, n_components: int) -> SpectralMap:
     """Decompose the graph given ``gram = Z'Z`` and its column sums; anchors without weight embed at zero.
 
     Always returns ``n_components`` triplets; those beyond the number of anchors are zero. Costs O(m^3) for m anchors
@@ -53,7 +54,10 @@ def spectral_map(gram: Array, column_sums: Array, n_components: int) -> Spectral
     used = column_sums > 0
     scale = np.zeros(n_anchors)
     scale[used] = column_sums[used] ** -0.5
-    matrix = scale[:, None] * gram * scale
+    if sparse.issparse(gram):
+        matrix: Any = sparse.diags_array(scale) @ gram @ sparse.diags_array(scale)
+    else:
+        matrix = scale[:, None] * gram * scale
     wanted = min(n_components, n_anchors)
     squares, vectors = _leading_eigenpairs(matrix, gram, column_sums, wanted)
     # The sign of a singular vector is free: fix it, so that equal graphs embed equally.
@@ -70,22 +74,23 @@ def spectral_map(gram: Array, column_sums: Array, n_components: int) -> Spectral
     )
 
 
-def _leading_eigenpairs(matrix: Array, gram: Array, column_sums: Array, wanted: int) -> tuple[Array, Array]:
-    order = len(matrix)
+def _leading_eigenpairs(matrix: Any, gram: Any, column_sums: Array, wanted: int) -> tuple[Array, Array]:
+    order = matrix.shape[0]
     if order > _LARGE_ORDER and 8 * wanted < order:
         count, labels = anchor_components(gram, column_sums)
         if count < wanted:
             with suppress(ArpackNoConvergence):
                 return _deflated_lanczos(matrix, column_sums, labels, count, wanted)
+    matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
     squares, vectors = linalg.eigh(matrix, subset_by_index=[order - wanted, order - 1])
     return squares[::-1], vectors[:, ::-1]
 
 
 def _deflated_lanczos(
-    matrix: Array, column_sums: Array, labels: NDArray[np.int64], count: int, wanted: int
+    matrix: Any, column_sums: Array, labels: NDArray[np.int64], count: int, wanted: int
 ) -> tuple[Array, Array]:
     """Take the eigenvalue one, whose multiplicity Lanczos can miss, from the components, and the rest from Lanczos."""
-    known = np.zeros((len(matrix), count))
+    known = np.zeros((len(column_sums), count))
     used = np.flatnonzero(labels >= 0)
     known[used, labels[used]] = np.sqrt(column_sums[used])
     known /= np.linalg.norm(known, axis=0)
@@ -94,7 +99,7 @@ def _deflated_lanczos(
         return np.asarray(matrix @ vector - known @ (known.T @ vector))
 
     operator = LinearOperator(matrix.shape, matvec=multiply, dtype=np.float64)
-    start = np.random.RandomState(0).uniform(-1, 1, len(matrix))
+    start = np.random.RandomState(0).uniform(-1, 1, len(column_sums))
     squares, vectors = eigsh(operator, k=wanted - count, which="LA", v0=start, maxiter=_MOST_RESTARTS)
     descending = np.argsort(squares)[::-1]
     return (

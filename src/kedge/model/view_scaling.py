@@ -13,44 +13,89 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 from kedge.model.block_step import squared_norm
 from kedge.model.row_problem import View
 
-SCALES = ("none", "zscore", "minmax", "l2", "zscore_l2", "auto")
+SCALES = ("none", "zscore", "minmax", "l2", "zscore_l2", "tfidf", "auto")
 # A nonnegative view with more zeros than this is counts or text: centring it would destroy what zero means.
 MOSTLY_ZERO = 0.7
+# Columns are taken to be in different units if the widest spreads this many times more than the middle one.
+SAME_UNITS = 10.0
 
 
 @dataclass(frozen=True)
 class ViewScaling:
-    """What happens to a block of rows of a view.
+    """What happens to a block of rows of a view: scaling, then projection onto a few directions.
 
     Attributes
     ----------
     kind : str
-        "none", "zscore", "minmax", "l2" or "zscore_l2", which is the first, then unit rows.
+        "none", "zscore", "minmax", "l2", "tfidf" (columns weighted, then unit rows) or "zscore_l2" (the first, then
+        unit rows).
     shift, factor : arrays of shape (n_features,) or None
         ``(x - shift) * factor`` by column; constant columns become zero.
     size : float
         Square root of the mean squared row norm after that; rows are divided by it, so that every view has unit energy.
+    center : array of shape (n_features,) or None
+        Subtracted from the scaled rows.
+    directions : array of shape (n_features, n_directions) or None
+        What the rows are then multiplied by; None leaves all features.
     """
 
     kind: str
     shift: NDArray[np.float64] | None = None
     factor: NDArray[np.float64] | None = None
     size: float = 1.0
+    center: NDArray[np.float64] | None = None
+    directions: NDArray[np.float64] | None = None
 
     def apply(self, rows: View) -> View:
-        """Return the scaled rows in their own dtype; the rows given stay as they are."""
-        if self.kind == "none" or not rows.shape[0]:
+        """Return the scaled and projected rows in their own dtype; the rows given stay as they are."""
+        if not rows.shape[0]:
+            return rows if self.directions is None else np.empty((0, self.directions.shape[1]), dtype=rows.dtype)
+        scaled = self.scale(rows)
+        if self.directions is None:
+            return scaled if self.center is None else scaled - self.center.astype(rows.dtype)
+        projected = np.asarray(scaled @ self.directions.astype(rows.dtype))
+        if self.center is not None:
+            projected -= (self.center @ self.directions).astype(rows.dtype)
+        return projected
+
+    def scale(self, rows: View) -> View:
+        """Return the scaled rows, not projected."""
+        if self.kind == "none":
             return rows
         if self.kind == "l2":
             return normalize(rows) / rows.dtype.type(self.size)
-        assert self.shift is not None
         assert self.factor is not None
-        unit_rows = self.kind == "zscore_l2"
+        unit_rows = self.kind in ("zscore_l2", "tfidf")
         factor = (self.factor if unit_rows else self.factor / self.size).astype(rows.dtype)
         if sparse.issparse(rows):
-            return sparse.csr_array(rows.multiply(factor[None, :]))
-        moved = np.asarray((rows - self.shift.astype(rows.dtype)) * factor)
+            moved: View = sparse.csr_array(rows.multiply(factor[None, :]))
+        else:
+            moved = np.asarray((rows if self.shift is None else rows - self.shift.astype(rows.dtype)) * factor)
         return normalize(moved, copy=False) / rows.dtype.type(self.size) if unit_rows else moved
+
+    def restore(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Return projected points in the units of the scaled rows."""
+        restored = points if self.directions is None else points @ self.directions.T.astype(points.dtype)
+        return restored if self.center is None else restored + self.center.astype(points.dtype)
+
+
+def choose_scale(sample: View, several: bool) -> str:
+    """Decide how a view is scaled, from a sample of its rows.
+
+    Sparse counts: tf-idf and unit rows; other sparse rows: unit rows. Dense columns of one view: as they are, or to
+    unit variance where they are in different units. Of several views every one is brought to a common form: unit rows,
+    after unit variance unless most entries are zero.
+    """
+    if sparse.issparse(sample):
+        counts = sample.data.min(initial=0.0) >= 0 and np.array_equal(sample.data, np.rint(sample.data))
+        return "tfidf" if counts else "l2"
+    if several:
+        is_count = sample.min(initial=0.0) >= 0 and np.mean(sample == 0) > MOSTLY_ZERO
+        return "l2" if is_count else "zscore_l2"
+    spreads = sample.std(axis=0, dtype=np.float64)
+    varying = np.sort(spreads[spreads > 0])
+    differ = len(varying) > 1 and varying[-1] > SAME_UNITS * varying[(len(varying) - 1) // 2]
+    return "zscore" if differ else "none"
 
 
 class ViewStatistics(Protocol):
@@ -60,12 +105,12 @@ class ViewStatistics(Protocol):
         """Whether the view is sparse."""
         ...
 
-    def is_mostly_zero(self) -> bool:
-        """Whether a dense view has no negative entry and more zeros than counts would be centred for."""
-        ...
-
     def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
         """Return what to subtract from each column and divide it by, and which columns are constant."""
+        ...
+
+    def rows_per_column(self) -> tuple[int, NDArray[np.float64]]:
+        """Return the number of rows, and in how many of them each column is not zero."""
         ...
 
     def mean_squared_norm(self, scaling: ViewScaling) -> float:
@@ -74,13 +119,15 @@ class ViewStatistics(Protocol):
 
 
 def learn_scaling(kind: str, statistics: ViewStatistics, name: str = "X") -> ViewScaling:
-    """Learn the scaling of a view."""
-    if kind == "auto":
-        kind = "l2" if statistics.is_sparse() or statistics.is_mostly_zero() else "zscore_l2"
+    """Learn the scaling of a view; "auto" is decided before, by :func:`choose_scale`."""
     if kind == "none":
         return ViewScaling("none")
     shift = factor = None
-    if kind != "l2":
+    if kind == "tfidf":
+        n_rows, found = statistics.rows_per_column()
+        # A word in every document tells nothing apart, but weighs something still, as in scikit-learn.
+        factor = np.log((1.0 + n_rows) / (1.0 + found)) + 1.0
+    elif kind != "l2":
         if statistics.is_sparse():
             raise ValueError(
                 f"scale={kind!r} shifts columns and would make the sparse {name} dense; use scale='l2' or 'none', or "
@@ -103,15 +150,15 @@ class BlockStatistics:
         """Look at the first block."""
         return any(sparse.issparse(block) for block in islice(self.blocks(), 1))
 
-    def is_mostly_zero(self) -> bool:
-        """Count zeros until a negative entry decides."""
-        zeros, entries = 0, 0
+    def rows_per_column(self) -> tuple[int, NDArray[np.float64]]:
+        """Count over the blocks."""
+        n_rows, found = 0, None
         for block in self.blocks():
-            if block.min(initial=0.0) < 0:
-                return False
-            zeros += block.size - int(np.count_nonzero(block))
-            entries += block.size
-        return zeros > MOSTLY_ZERO * entries
+            n_rows += block.shape[0]
+            own = np.asarray((block != 0).sum(axis=0), dtype=np.float64).ravel()
+            found = own if found is None else found + own
+        assert found is not None
+        return n_rows, found
 
     def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
         """Let scikit-learn's scalers go over the blocks."""
@@ -126,6 +173,6 @@ class BlockStatistics:
         """Scale every block."""
         total, n_rows = 0.0, 0
         for block in self.blocks():
-            total += squared_norm(scaling.apply(block))
+            total += squared_norm(scaling.scale(block))
             n_rows += block.shape[0]
         return total / n_rows

@@ -8,13 +8,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.model.row_problem import View
-from kedge.model.view_scaling import BlockStatistics, ViewScaling, learn_scaling
+from kedge.model.projection import ROWS_FOR_DIRECTIONS, with_projection
+from kedge.model.view_scaling import BlockStatistics, ViewScaling, choose_scale, learn_scaling
 from kedge.sources.contract import Rows
 from kedge.sources.dask_rows import DaskReader, DaskStatistics
 from kedge.sources.stored_view import StoredView
 
 # Rows looked at together while a scaling is learnt.
 _SCALING_ROWS = 8192
+# Rows that decide how a view is scaled.
+_ROWS_FOR_SCALE = 2_000
 
 
 class ArraySource:
@@ -89,9 +92,15 @@ def without_rows(block: View, lacking: NDArray[np.bool_]) -> View:
 
 
 def learn_array_scaling(
-    kind: str, view: View, name: str = "X", observed: NDArray[np.bool_] | None = None
+    kind: str,
+    view: View,
+    name: str = "X",
+    observed: NDArray[np.bool_] | None = None,
+    several: bool = False,
 ) -> ViewScaling:
-    """Learn the scaling of one view from all rows that have it."""
+    """Learn the scaling of one view, of several or alone, from all rows that have it."""
+    if kind == "auto":
+        kind = choose_scale(view[spread_rows(view.shape[0], observed, _ROWS_FOR_SCALE)], several)
     if isinstance(view, StoredView) and isinstance(view.reader, DaskReader):
         return learn_scaling(kind, DaskStatistics(view.reader, view.columns, observed), name)
 
@@ -105,3 +114,22 @@ def learn_array_scaling(
                 yield block
 
     return learn_scaling(kind, BlockStatistics(blocks), name)
+
+
+def learn_projection(source: ArraySource, signed: bool) -> list[ViewScaling]:
+    """Return the scalings of a source with the projections of its views, learnt from a sample of rows."""
+    found = []
+    for number, scaling in enumerate(source.scalings):
+        has_view = None if source.mask is None else source.mask[:, number]
+        rows = spread_rows(source.n_rows, has_view, ROWS_FOR_DIRECTIONS)
+        sample = scaling.scale(source.views[number][rows].astype(source.dtype, copy=False))
+        found.append(with_projection(scaling, sample, signed))
+    return found
+
+
+def spread_rows(n_rows: int, observed: NDArray[np.bool_] | None, most: int) -> NDArray[np.intp]:
+    """Return at most that many rows that have a view, evenly spread."""
+    rows = np.arange(n_rows) if observed is None else np.flatnonzero(observed)
+    if len(rows) <= most:
+        return np.asarray(rows, dtype=np.intp)
+    return np.asarray(rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)], dtype=np.intp)

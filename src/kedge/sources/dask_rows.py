@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.model.block_step import squared_norm
-from kedge.model.view_scaling import MOSTLY_ZERO, ViewScaling
+from kedge.model.view_scaling import ViewScaling
 from kedge.sources.view_reader import SortedRows
 
 
@@ -100,11 +100,12 @@ class DaskStatistics:
         """Look at what the chunks are made of."""
         return not isinstance(self.reader.array._meta, np.ndarray)
 
-    def is_mostly_zero(self) -> bool:
-        """Look at the least entry and count zeros."""
+    def rows_per_column(self) -> tuple[int, NDArray[np.float64]]:
+        """Count over the chunks, where they are."""
         rows = self._rows()
-        least, zeros = dask_compute(rows.min(), (rows == 0).sum())
-        return bool(least >= 0 and zeros > MOSTLY_ZERO * np.prod(rows.shape, dtype=float))
+        blocks = rows.to_delayed(optimize_graph=False).ravel()
+        counted = dask_compute(*(delayed_call(_rows_per_column, block) for block in blocks))
+        return int(rows.shape[0]), np.asarray(np.sum(counted, axis=0), dtype=np.float64)
 
     def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
         """Return mean and deviation, or least entry and range, of every column."""
@@ -128,9 +129,13 @@ class DaskStatistics:
         return rows if self.observed is None else rows[np.flatnonzero(self.observed)]
 
 
+def _rows_per_column(block: Any) -> NDArray[np.float64]:
+    return np.asarray((block != 0).sum(axis=0), dtype=np.float64).ravel()
+
+
 def _squared_norm_scaled(block: Any, scaling: ViewScaling) -> float:
     rows = sparse.csr_array(block) if sparse.issparse(block) else block
-    return squared_norm(scaling.apply(rows))
+    return squared_norm(scaling.scale(rows))
 
 
 def dask_compute(*lazy: Any) -> Any:

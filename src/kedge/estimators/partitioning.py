@@ -1,0 +1,164 @@
+"""From the graph between rows and anchors to clusters: communities, merged down to the number wanted."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.engines.contract import Engine
+from kedge.estimators.anchor_counts import MOST_REBUILT_ROWS
+from kedge.model.block_step import RowBlock
+from kedge.model.driver_step import Digest
+from kedge.model.label_rows import ClusterSums, sum_clusters
+from kedge.model.pass_state import ColumnLayout
+from kedge.partition.cluster_count import CountEvidence, count_clusters
+from kedge.partition.communities import at_least, cut_tree, merge_tree
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Communities, and the clusters that they form as they merge.
+
+    Attributes
+    ----------
+    shares : array of shape (n_anchors, n_communities)
+        How the rows on each anchor are spread over the communities; rows sum to one, or to zero for unused anchors.
+    tree : array of shape (n_communities - 1, 4)
+        The merges, as :func:`kedge.communities` returns them; sizes are numbers of rows.
+    evidence : CountEvidence or None
+        What speaks for the number of clusters, where it was left to the data.
+    """
+
+    shares: Array
+    tree: Array
+    evidence: CountEvidence | None = None
+
+    @property
+    def n_communities(self) -> int:
+        """Number of communities before merging."""
+        return self.shares.shape[1]
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that the data suggests; that of the communities where nothing was asked."""
+        return self.n_communities if self.evidence is None else self.evidence.counts[0]
+
+    def at(self, n_clusters: int) -> Array:
+        """Return the shares of each anchor in that many clusters."""
+        cluster_of = cut_tree(self.tree, self.n_communities, n_clusters)
+        clusters = np.zeros((self.n_communities, int(cluster_of.max()) + 1))
+        clusters[np.arange(self.n_communities), cluster_of] = 1.0
+        return self.shares @ clusters
+
+
+@dataclass(frozen=True)
+class ShareLabels:
+    """The cluster that holds most of a row's weight."""
+
+    shares: NDArray[Any]
+    needs_views: ClassVar[bool] = False
+
+    def of(self, block: RowBlock) -> NDArray[np.int64]:
+        """Return the labels of the rows of a block; of equal shares the first."""
+        return np.asarray(self.of_clusters(block).argmax(axis=1), dtype=np.int64)
+
+    def of_clusters(self, block: RowBlock) -> NDArray[Any]:
+        """Return the weight of every row in every cluster."""
+        return np.asarray(block.coefficients @ self.shares)
+
+    def confidence(self, block: RowBlock) -> Array:
+        """Return how sure the labels are; see :func:`confidence_from_shares`."""
+        return confidence_from_shares(self.of_clusters(block))
+
+
+def confidence_from_shares(weights: NDArray[Any]) -> Array:
+    """Return the share of a row's weight that is in its own cluster, from 0 to 1."""
+    totals = weights.sum(axis=1)
+    return np.asarray(weights.max(axis=1) / np.where(totals > 0, totals, 1.0), dtype=np.float64)
+
+
+def find_layers(
+    engine: Engine,
+    digest: Digest,
+    layout: ColumnLayout,
+    n_clusters: int | None,
+    count_range: tuple[int, int] | None,
+    random_state: RandomState,
+) -> Layers:
+    """Find communities of the smaller side of the graph, and merge them.
+
+    Few rows are cut themselves, joined by ``Z D^-1 Z'`` with the column sums D: two rows are the closer the more they
+    lean on the same anchors. Of many rows the anchors are cut, joined by ``Z'Z``.
+    """
+    seed = int(random_state.randint(np.iinfo(np.int32).max))
+    used = np.flatnonzero(digest.column_sums > 0)
+    if engine.n_rows <= MOST_REBUILT_ROWS:
+        weights = folded(engine.take(np.arange(engine.n_rows)), layout)[:, used]
+        graph, member = _row_graph(weights, digest.column_sums[used]), weights
+    else:
+        gram = sparse.csr_array(digest.gram)[used][:, used]
+        graph, member = _without_diagonal(gram), None
+    labels, resolution = at_least(graph, n_clusters or 1, 1.0, seed)
+    evidence = None
+    if n_clusters is None:
+        labels, resolution, evidence = count_clusters(graph, labels, seed, count_range)
+    n_communities = int(labels.max()) + 1
+    one_hot = np.zeros((len(labels), n_communities))
+    one_hot[np.arange(len(labels)), labels] = 1.0
+    if member is not None:
+        one_hot = np.asarray(member.T @ one_hot) / digest.column_sums[used][:, None]
+    shares = np.zeros((len(digest.column_sums), n_communities))
+    shares[used] = one_hot
+    return Layers(shares, merge_tree(graph, labels, resolution), evidence)
+
+
+def label_by_shares(
+    engine: Engine, layers: Layers, layout: ColumnLayout, n_clusters: int
+) -> tuple[ShareLabels, ClusterSums]:
+    """Label all rows; clusters are numbered by their first rows.
+
+    A cluster in which no row has most of its weight is none. The tree is then cut one layer below, until there are as
+    many clusters as were asked for, or no layer is left.
+    """
+    wanted = min(n_clusters, layers.n_communities)
+    for count in range(wanted, layers.n_communities + 1):
+        labels = ShareLabels(layers.at(count)[layout.anchor_of])
+        sums = engine.sum_blocks(partial(sum_clusters, labels, labels.shares.shape[1]))
+        kept = sums.order()
+        if len(kept) >= wanted:
+            break
+    kept = kept[:wanted]
+    chosen = replace(labels, shares=np.ascontiguousarray(labels.shares[:, kept]))
+    if len(kept) < labels.shares.shape[1]:
+        sums = engine.sum_blocks(partial(sum_clusters, chosen, len(kept)))
+        kept = np.arange(len(kept))
+    return chosen, ClusterSums(sums.support[:, kept], sums.first_rows[kept])
+
+
+def folded(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:
+    """Add up the columns that belong to one anchor."""
+    if layout.is_plain:
+        return coefficients
+    ones = np.ones(len(layout.anchor_of), dtype=coefficients.dtype)
+    fold = sparse.csr_array((ones, (np.arange(len(ones)), layout.anchor_of)), shape=(len(ones), layout.n_anchors))
+    return sparse.csr_array(coefficients @ fold)
+
+
+def _row_graph(weights: sparse.csr_array, column_sums: Array) -> sparse.csr_array:
+    wide = weights.astype(np.float64)
+    scaled = wide @ sparse.diags_array(1.0 / column_sums)
+    graph = _without_diagonal(sparse.csr_array(scaled @ wide.T))
+    # Rounding must not make it differ from its transpose.
+    return sparse.csr_array((graph + graph.T) / 2)
+
+
+def _without_diagonal(graph: sparse.csr_array) -> sparse.csr_array:
+    edges = graph.tocoo()
+    kept = edges.row != edges.col
+    return sparse.csr_array((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=graph.shape)

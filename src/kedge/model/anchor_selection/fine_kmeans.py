@@ -1,0 +1,86 @@
+"""Anchors by the thousand: few cheap rounds of k-means from random rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+from kedge.kernels.selection import choose_kernel
+from kedge.model.near_problem import build_near_problem
+from kedge.model.row_problem import View
+
+# Rows per anchor that are looked at, and rounds. Random rows alone make worse anchors, and full k-means no better ones:
+# each anchor only has to stand for the rows around it.
+ROWS_PER_ANCHOR, ROUNDS = 10, 4
+# Entries of the distances that are held at a time.
+_BLOCK_ENTRIES = 1 << 21
+
+
+def fine_anchors(
+    views: Sequence[View], observed: NDArray[np.bool_] | None, n_anchors: int, random_state: RandomState
+) -> list[NDArray[Any]]:
+    """Return anchors, per view: means of the rows that are nearest to each.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n_rows, n_features of the view)
+        A sample of the rows; zero where a row lacks the view.
+    observed : array of bool of shape (n_rows, n_views) or None
+        Which views each row has; None means all.
+    n_anchors : int
+        Number wanted; fewer are returned where rows are repeated.
+    random_state : RandomState
+        Draws the rows to begin with.
+    """
+    n_rows = views[0].shape[0]
+    # Rows that have every view make the best beginning; others fill up.
+    order = random_state.permutation(n_rows)
+    if observed is not None:
+        order = order[np.argsort(~observed.all(axis=1)[order], kind="stable")]
+    starts = np.sort(order[:n_anchors])
+    anchors = [_dense(view[starts]) for view in views]
+    for _ in range(ROUNDS):
+        nearest = _nearest(views, observed, anchors)
+        anchors = [
+            _means(view, None if observed is None else observed[:, number], nearest, before)
+            for number, (view, before) in enumerate(zip(views, anchors, strict=True))
+        ]
+    kept = np.unique(nearest)
+    return [np.ascontiguousarray(own[kept]) for own in anchors]
+
+
+def _nearest(
+    views: Sequence[View], observed: NDArray[np.bool_] | None, anchors: list[NDArray[Any]]
+) -> NDArray[np.int32]:
+    """Return the nearest anchor of every row, over the views that it has."""
+    search = build_near_problem(anchors, [1.0] * len(views), n_near=1)
+    n_rows, kernel = views[0].shape[0], choose_kernel()
+    nearest = np.empty(n_rows, dtype=np.int32)
+    for rows in gen_batches(n_rows, max(1, _BLOCK_ENTRIES // len(anchors[0]))):
+        own = None if observed is None else observed[rows]
+        distances = search.distances([view[rows] for view in views], own)
+        nearest[rows] = kernel.smallest_columns(distances, 1)[0][:, 0]
+    return nearest
+
+
+def _means(
+    view: View, observed: NDArray[np.bool_] | None, nearest: NDArray[np.int32], before: NDArray[Any]
+) -> NDArray[Any]:
+    """Return the means of the rows of each anchor that have the view; an anchor without any stays."""
+    rows = np.arange(len(nearest)) if observed is None else np.flatnonzero(observed)
+    counts = np.bincount(nearest[rows], minlength=len(before))
+    # In double precision: the sum of many rows must not depend on how large they are.
+    member = sparse.csr_array((np.ones(len(rows)), (nearest[rows], rows)), shape=(len(before), len(nearest)))
+    sums = _dense(member @ view.astype(np.float64, copy=False))
+    used = counts > 0
+    means = before.copy()
+    means[used] = (sums[used] / counts[used, None]).astype(before.dtype)
+    return means
+
+
+def _dense(rows: Any) -> NDArray[Any]:
+    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)

@@ -1,0 +1,87 @@
+"""The graph between rows and their few nearest anchors, for anchors by the thousand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.kernels.selection import choose_kernel
+from kedge.model.row_problem import View
+
+
+@dataclass(frozen=True)
+class NearProblem:
+    """Minimise over the simplex  sum_j z_j d_j + r |z|^2, where d_j are squared distances to the anchors.
+
+    The distance to anchor j is ``sum_v w_v |x_v - a_vj|^2`` over the views that the row has. The ridge r of each row is
+    the one at which just its ``n_near`` nearest anchors have weight; the solution is then in closed form,
+    ``z_j ~ d_(n_near + 1) - d_j`` (Nie, Wang and Huang, "Clustering and projected clustering with adaptive neighbors",
+    2014).
+
+    Attributes
+    ----------
+    factors : tuple of arrays of shape (n_columns, n_features of the view)
+        ``-2 w_v A_v`` in the dtype of the rows.
+    offsets : tuple of arrays of shape (n_columns,)
+        ``w_v |a_vj|^2``.
+    weights : tuple of floats
+        ``w_v``.
+    n_near : int
+        How many anchors each row is joined to, fewer than there are.
+    """
+
+    factors: tuple[NDArray[Any], ...]
+    offsets: tuple[NDArray[Any], ...]
+    weights: tuple[float, ...]
+    n_near: int
+    ridge: float = 0.0
+    locality: float = 0.0
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the coefficients of this problem."""
+        return len(self.offsets[0])
+
+    def solve(
+        self, views: Sequence[View], observed: NDArray[np.bool_] | None
+    ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+        """Return the weights of a block of rows, and the sum over them of weighted squared distances."""
+        distances = self.distances(views, observed)
+        n_rows = len(distances)
+        columns, nearest = choose_kernel().smallest_columns(distances, self.n_near + 1)
+        weights = nearest[:, -1:] - nearest[:, :-1]
+        totals = weights.sum(axis=1, keepdims=True)
+        # Anchors that are all equally far share the row alike.
+        even = distances.dtype.type(1.0 / self.n_near)
+        weights = np.where(totals > 0, weights / np.where(totals > 0, totals, 1), even)
+        order = np.argsort(columns[:, :-1], axis=1)
+        indices = np.take_along_axis(columns[:, :-1], order, axis=1)
+        data = np.take_along_axis(weights, order, axis=1)
+        starts = np.arange(0, n_rows * self.n_near + 1, self.n_near)
+        found = sparse.csr_array((data.ravel(), indices.ravel(), starts), shape=distances.shape)
+        return found, np.vdot(weights.astype(np.float64), nearest[:, :-1].astype(np.float64))
+
+    def distances(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> NDArray[Any]:
+        """Return squared distances, each row less its own squared norm, which changes nothing."""
+        total: Any = 0.0
+        for number, (view, factor, offset) in enumerate(zip(views, self.factors, self.offsets, strict=True)):
+            if self.weights[number] == 0.0:
+                continue
+            term = np.asarray(view @ factor.T)
+            term += offset if observed is None else np.where(observed[:, [number]], offset, offset.dtype.type(0))
+            total = term if isinstance(total, float) else total + term
+        return np.ascontiguousarray(total)
+
+
+def build_near_problem(
+    anchors: Sequence[NDArray[np.floating[Any]]], weights: Sequence[float], n_near: int
+) -> NearProblem:
+    """Set up the search among one set of anchors, given per view."""
+    factors = tuple(np.ascontiguousarray(a * a.dtype.type(-2.0 * w)) for a, w in zip(anchors, weights, strict=True))
+    offsets = tuple(
+        (w * np.einsum("ij,ij->i", a, a, dtype=np.float64)).astype(a.dtype) for a, w in zip(anchors, weights, strict=True)
+    )
+    return NearProblem(factors, offsets, tuple(map(float, weights)), min(n_near, len(anchors[0]) - 1))
