@@ -8,6 +8,7 @@ import tempfile
 import time
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -64,8 +65,9 @@ def run(task, rows, fitted):
     }
 
 
+@cache
 def threads():
-    """Return how many threads the libraries for linear algebra and loops may use."""
+    """Return how many threads NumPy, SciPy and scikit-learn may use; first asked before numba brings a pool its own."""
     return max((pool["num_threads"] for pool in threadpool_info()), default=1)
 
 
