@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # Up to this many rows the rows themselves are cut into communities, and the exact problem is affordable.
-MOST_REBUILT_ROWS = 3_000
+MOST_REBUILT_ROWS = 5_000
 REBUILT_SHARE, REBUILT_SETS = 2 / 3, 4
 # Anchors of one fine set, rows times anchors of all sets that are affordable, and the fewest and most sets.
 FINE_ANCHORS, FINE_BUDGET, FINE_SETS = 3_000, 420_000_000, 3

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 # Wider rows are projected onto this many principal components: they hold what clusters differ in, the rest is mostly
 # noise, and every later step costs in proportion.
-MOST_DIRECTIONS = 64
+MOST_DIRECTIONS = 50
 # Rows the components are computed from; more of them hardly turn the components.
 ROWS_FOR_DIRECTIONS = 5_000
 # Up to this many features or rows an exact decomposition is affordable.

@@ -78,12 +78,25 @@ def _leading_eigenpairs(matrix: Any, gram: Any, column_sums: Array, wanted: int)
     order = matrix.shape[0]
     if order > _LARGE_ORDER and 8 * wanted < order:
         count, labels = anchor_components(gram, column_sums)
-        if count < wanted:
-            with suppress(ArpackNoConvergence):
-                return _deflated_lanczos(matrix, column_sums, labels, count, wanted)
+        if count >= wanted:
+            return _leading_components(column_sums, labels, wanted)
+        with suppress(ArpackNoConvergence):
+            return _deflated_lanczos(matrix, column_sums, labels, count, wanted)
     matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
     squares, vectors = linalg.eigh(matrix, subset_by_index=[order - wanted, order - 1])
     return squares[::-1], vectors[:, ::-1]
+
+
+def _leading_components(column_sums: Array, labels: NDArray[np.int64], wanted: int) -> tuple[Array, Array]:
+    """Return the vectors of the heaviest components; with as many components all leading values are one."""
+    used = np.flatnonzero(labels >= 0)
+    masses = np.bincount(labels[used], column_sums[used])
+    heaviest = np.argsort(-masses, kind="stable")[:wanted]
+    vectors = np.zeros((len(column_sums), wanted))
+    for place, component in enumerate(heaviest.tolist()):
+        own = np.flatnonzero(labels == component)
+        vectors[own, place] = np.sqrt(column_sums[own] / masses[component])
+    return np.ones(wanted), vectors
 
 
 def _deflated_lanczos(
