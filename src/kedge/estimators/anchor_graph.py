@@ -40,6 +40,9 @@ from kedge.row_store.stored_graph import StoredGraph
 from kedge.sources.arrays import ArraySource, learn_array_scaling, learn_projection
 from kedge.sources.contract import RowSource
 
+# Rows whose weights in all clusters are in memory together.
+_ROWS_AT_ONCE = 1 << 16
+
 
 class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators; parameters and attributes are documented on them."""
@@ -295,14 +298,15 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         shares = self._shares_at(n_clusters)
         if n_clusters == self.n_clusters_:
             return self.labels_
-        used = shares[_places_of(self._from_per_view(self.graph_anchors_), self._from_per_view(self.embedding_anchors_))]
-        if sparse.issparse(self.graph_):
-            weights = np.asarray(self.graph_ @ used)
-        elif isinstance(self.graph_, StoredGraph):
-            weights = np.concatenate([np.asarray(block @ used) for _, block in self.graph_.blocks()])
+        used = shares[
+            _places_of(self._from_per_view(self.graph_anchors_), self._from_per_view(self.embedding_anchors_))
+        ]
+        if isinstance(self.graph_, StoredGraph):
+            blocks = (block for _, block in self.graph_.blocks())
         else:
-            weights = np.asarray(sparse.csr_array(self.graph_.compute()) @ used)
-        return number_by_first_rows(weights.argmax(axis=1))
+            graph = self.graph_ if sparse.issparse(self.graph_) else sparse.csr_array(self.graph_.compute())
+            blocks = (graph[start : start + _ROWS_AT_ONCE] for start in range(0, graph.shape[0], _ROWS_AT_ONCE))
+        return number_by_first_rows(np.concatenate([np.asarray(block @ used).argmax(axis=1) for block in blocks]))
 
     def _shares_at(self, n_clusters: int) -> NDArray[np.float64]:
         """Return the shares of each anchor in the clusters of a layer."""
