@@ -1,9 +1,8 @@
 """What all clusterers on anchor graphs share: a fit of views, and what it says about new rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,39 +11,30 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from kedge.engines.checkpoint import Checkpoint
-from kedge.engines.choose import choose_engine
 from kedge.engines.library_threads import one_thread_per_library
 from kedge.estimators.anchor_counts import check_counts, checked_given_anchors, count_anchors
-from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets
+from kedge.estimators.anchor_sets import AnchorPlan
 from kedge.estimators.checkpoint_identity import fit_identity
-from kedge.estimators.fitting import FitPlan, FittedGraph, build_state, fit_rows
+from kedge.estimators.fit_plan import FitPlan, FittedGraph
+from kedge.estimators.fitted_graph import FittedAnchorGraph
+from kedge.estimators.fitting import fit_rows
 from kedge.estimators.html_summary import html_with_summary
 from kedge.estimators.parameter_rules import checked_count_range, number_or_default, threads_for
-from kedge.estimators.partitioning import Layers, ShareLabels
+from kedge.estimators.partitioning import Layers
 from kedge.estimators.progress import show_progress
 from kedge.estimators.stored_input import FLOATS
 from kedge.estimators.view_input import Views
-from kedge.model.block_step import RowBlock
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.label_rows import cluster_coordinates, nearest_center
-from kedge.model.new_rows import RowEmbedder, vote_over_views
-from kedge.model.pass_state import column_layout
-from kedge.model.row_problem import mirrored
-from kedge.model.structure_penalty import EmbeddingPenalty, spread_over_columns
 from kedge.model.view_scaling import ViewScaling
 from kedge.model.view_weighting import ViewWeighting
 from kedge.row_store.stored_graph import StoredGraph
-from kedge.sources.arrays import ArraySource, learn_array_scaling, learn_projection
-from kedge.sources.contract import RowSource
-
-# Rows whose weights in all clusters are in memory together.
-_ROWS_AT_ONCE = 1 << 16
+from kedge.sources.arrays import learn_array_scaling, learn_projection
 
 
-class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class AnchorGraphClusterer(
+    FittedAnchorGraph, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Base of the estimators; parameters and attributes are documented on them."""
 
     n_clusters: int | str
@@ -117,13 +107,6 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     def _given_anchors(self, views: Views) -> list[Any]:
         raise NotImplementedError
 
-    def _per_view(self, parts: list[Any]) -> Any:
-        """Return a list with one member per view in the form of the estimator's attributes."""
-        raise NotImplementedError
-
-    def _from_per_view(self, attribute: Any) -> list[Any]:
-        raise NotImplementedError
-
     def _scales(self, views: Views) -> list[str]:
         raise NotImplementedError
 
@@ -169,10 +152,6 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             checkpoint.remove()
         finally:
             checkpoint.close()
-
-    @staticmethod
-    def _source(views: Views, scalings: list[ViewScaling]) -> ArraySource:
-        return ArraySource(views.arrays, scalings, views.observed, views.names)
 
     def _plan(self, views: Views, scalings: list[ViewScaling], n_clusters: int | None) -> FitPlan:
         """Resolve the parameters against the data; parameters themselves stay as they are."""
@@ -244,6 +223,7 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         self.labels_ = fitted.labels
         self.graph_ = fitted.graph
         self.graph_anchors_ = self._per_view(fitted.anchors)
+        self.used_anchors_ = fitted.used_anchors
         self.anchor_labels_ = fitted.anchor_labels
         self.embedding_ = fitted.embedding
         self.anchor_embedding_ = fitted.anchor_embedding
@@ -274,152 +254,6 @@ class AnchorGraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         self.scalings_ = [vars(scaling) | {} for scaling in scalings]
         self._n_features_out = fitted.anchor_embedding.shape[1]
 
-    @property
-    def anchors_(self) -> Any:
-        """The anchors that the graph uses, in the units of the scaled rows."""
-        check_is_fitted(self)
-        reduced = self._from_per_view(self.graph_anchors_)
-        return self._per_view([s.restore(own) for s, own in zip(self._scalings(), reduced, strict=True)])
-
-    def labels_at(self, n_clusters: int) -> Any:
-        """Return the labels of another layer of the tree, without a new fit.
-
-        Parameters
-        ----------
-        n_clusters : int
-            From 1 to ``n_communities_``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each row of the fit, numbered by first rows.
-        """
-        check_is_fitted(self)
-        shares = self._shares_at(n_clusters)
-        if n_clusters == self.n_clusters_:
-            return self.labels_
-        used = shares[
-            _places_of(self._from_per_view(self.graph_anchors_), self._from_per_view(self.embedding_anchors_))
-        ]
-        if isinstance(self.graph_, StoredGraph):
-            blocks = (block for _, block in self.graph_.blocks())
-        else:
-            graph = self.graph_ if sparse.issparse(self.graph_) else sparse.csr_array(self.graph_.compute())
-            blocks = (graph[start : start + _ROWS_AT_ONCE] for start in range(0, graph.shape[0], _ROWS_AT_ONCE))
-        return number_by_first_rows(np.concatenate([np.asarray(block @ used).argmax(axis=1) for block in blocks]))
-
-    def _shares_at(self, n_clusters: int) -> NDArray[np.float64]:
-        """Return the shares of each anchor in the clusters of a layer."""
-        if n_clusters == self.n_clusters_:
-            return np.asarray(self.cluster_shares_)
-        if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
-            raise TypeError(f"n_clusters={n_clusters!r} should be an int from 1 to {self.n_communities_}")
-        if not 1 <= n_clusters <= self.n_communities_:
-            raise ValueError(
-                f"n_clusters={n_clusters} should be from 1 to n_communities_={self.n_communities_}, the layers of the "
-                "tree; for more clusters, fit anew with that number"
-            )
-        return Layers(self.community_shares_, self.tree_).at(int(n_clusters))
-
-    # New rows.
-
-    def _predict_views(self, views: Views, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
-        check_is_fitted(self)
-        source = self._source(views, self._scalings())
-        if self.predict_with == "graph" or n_clusters is not None:
-            asked = n_clusters is not None and n_clusters != self.n_clusters_
-            if self.cluster_centers_ is not None and not asked:
-                find = partial(_nearest_cluster, self._embedder(), self._damping(), self.cluster_centers_)
-            else:
-                find = partial(_heaviest_cluster, self._embedder(), self._shares_of_columns(n_clusters))
-            labels = self._map_new_rows(source, find, width=None, dtype=np.int64)
-        else:
-            labels = self._vote_of_anchors(views, source)
-        if not return_confidence:
-            return labels
-        sure = partial(_confidence, self._embedder(), self._shares_of_columns(n_clusters))
-        return labels, self._map_new_rows(source, sure, width=None, dtype=np.float64)
-
-    def _shares_of_columns(self, n_clusters: int | None) -> NDArray[np.float64]:
-        layout = column_layout(list(self.anchor_set_sizes_), self.signed)
-        return self._shares_at(self.n_clusters_ if n_clusters is None else n_clusters)[layout.anchor_of]
-
-    def _vote_of_anchors(self, views: Views, source: ArraySource) -> Any:
-        anchors, labels = self._from_per_view(self.graph_anchors_), self.anchor_labels_
-        if self.signed:
-            anchors, labels = [mirrored(one) for one in anchors], np.tile(labels, 2)
-        if self.n_neighbors > len(labels):
-            raise ValueError(f"n_neighbors={self.n_neighbors} is more than the {len(labels)} anchors; lower it")
-        vote = partial(_vote, anchors, self.problem_weights_.tolist(), labels, self.n_neighbors)
-        if source.in_memory and len(views.names) == 1:
-            # One call for all rows: the search for neighbours brings its own blocks and threads.
-            return vote(RowBlock(slice(0, views.n_rows), source.read(slice(0, views.n_rows))))
-        return self._map_new_rows(source, vote, width=None, dtype=np.int64)
-
-    def _transform_views(self, views: Views) -> Any:
-        source, width = self._source(views, self._scalings()), self.anchor_embedding_.shape[1]
-        return self._map_new_rows(source, self._embedder().embed, width=width, dtype=source.dtype)
-
-    def _damping(self) -> NDArray[np.float64] | None:
-        """Return what damps the directions of the embedding before centres are compared; None as published."""
-        return None if self.recipe == "published" else self.singular_values_
-
-    def _map_new_rows(
-        self, source: RowSource, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any
-    ) -> Any:
-        """Apply a function to new rows block by block."""
-        n_columns = len(self.row_map_) * (2 if self.signed else 1)
-        engine = choose_engine(source, n_columns, threads_for(self.n_jobs))
-        try:
-            with one_thread_per_library():
-                return engine.per_row(function, width=width, dtype=dtype, with_views=True)
-        finally:
-            engine.close()
-
-    def _embedder(self) -> RowEmbedder:
-        sizes = list(self.anchor_set_sizes_)
-        layout = column_layout(sizes, self.signed)
-        sets = AnchorSets(self._from_per_view(self.embedding_anchors_), sizes)
-        weights = self.problem_weights_.tolist()
-        state = build_state(sets, weights, self.ridge_, self.locality_, self.signed, self.n_near_)
-        penalty = None
-        if self.penalty_targets_ is not None:
-            unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])
-            targets = np.where(unused[:, None], 0.0, self.penalty_targets_)
-            leading = self.row_map_[:, : targets.shape[1]]
-            penalty = EmbeddingPenalty(self.penalty_weight_, leading, targets, unused)
-            penalty = spread_over_columns(penalty, layout.anchor_of)
-        n_kept = self.anchor_embedding_.shape[1]
-        return RowEmbedder(state, self.row_map_[layout.anchor_of], penalty, self.n_iter_, n_kept)
-
-    def _scalings(self) -> list[ViewScaling]:
-        return [ViewScaling(**parts) for parts in self.scalings_]
-
-
-def _vote(
-    anchors: list[NDArray[Any]],
-    weights: list[float],
-    anchor_labels: NDArray[np.int64],
-    n_neighbors: int,
-    block: RowBlock,
-) -> NDArray[np.int64]:
-    return vote_over_views(block.views, block.observed, anchors, weights, anchor_labels, n_neighbors)
-
-
-def _nearest_cluster(
-    embedder: RowEmbedder, damping: NDArray[np.float64] | None, centers: NDArray[np.float64], block: RowBlock
-) -> NDArray[np.int64]:
-    embedded = embedder.embed_all(block)
-    return nearest_center(embedded if damping is None else cluster_coordinates(embedded, damping), centers)
-
-
-def _heaviest_cluster(embedder: RowEmbedder, shares: NDArray[np.float64], block: RowBlock) -> NDArray[np.int64]:
-    return ShareLabels(shares).of(replace(block, coefficients=embedder.weights(block)))
-
-
-def _confidence(embedder: RowEmbedder, shares: NDArray[np.float64], block: RowBlock) -> NDArray[np.float64]:
-    return ShareLabels(shares).confidence(replace(block, coefficients=embedder.weights(block)))
-
 
 def _report_of(layers: Layers, n_clusters: int) -> dict[str, Any] | None:
     """Return what spoke for the number of clusters, where it was left to the data."""
@@ -430,14 +264,6 @@ def _report_of(layers: Layers, n_clusters: int) -> dict[str, Any] | None:
     second = counts[1] if len(counts) > 1 else None
     closeness = scores[1] / scores[0] if len(scores) > 1 and scores[0] > 0 else 0.0
     return {"n_clusters": {"chosen": n_clusters, "ranked": ranked, "second": second, "closeness": float(closeness)}}
-
-
-def _places_of(some: list[NDArray[Any]], all_: list[NDArray[Any]]) -> NDArray[np.intp]:
-    """Return where the anchors of the exact graph stand among all anchors."""
-    if len(some[0]) == len(all_[0]):
-        return np.arange(len(some[0]))
-    rows = {row.tobytes(): place for place, row in enumerate(np.hstack(all_))}
-    return np.array([rows[row.tobytes()] for row in np.hstack(some)], dtype=np.intp)
 
 
 def checked_anchor_array(anchors: Any, name: str) -> NDArray[Any]:

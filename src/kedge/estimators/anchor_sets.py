@@ -122,6 +122,6 @@ def choose_set(
     if is_fine:
         found = fine_kmeans.fine_anchors(views, observed, size, random_state)
     else:
-        options = {"alignment": plan.alignment, "signed": plan.signed}
+        options: dict[str, Any] = {"alignment": plan.alignment, "signed": plan.signed}
         found = choose_view_anchors(views, observed, size, plan.method, random_state=random_state, **options)
     return [anchors / anchors.dtype.type(root) for anchors, root in zip(found, roots, strict=True)]

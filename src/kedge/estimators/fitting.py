@@ -2,9 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
-from kedge.engines.checkpoint import Checkpoint
 from kedge.engines.choose import choose_engine
 from kedge.engines.contract import Engine
 from kedge.engines.library_threads import one_thread_per_library
-from kedge.estimators.anchor_sets import AnchorPlan, AnchorSets, choose_anchor_sets
+from kedge.estimators.anchor_sets import AnchorSets, choose_anchor_sets
 from kedge.estimators.exact_fit import exact_structure
+from kedge.estimators.fit_plan import FitPlan, FittedGraph
 from kedge.estimators.iterations import IterationReport, LoopResult, LoopRules, iterate
 from kedge.estimators.labelling import (
     fold_of_columns,
@@ -37,75 +36,13 @@ from kedge.model.near_problem import build_near_problem
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
 from kedge.model.row_problem import anchor_spread, build_row_problem
 from kedge.model.spectral_map import SpectralMap, spectral_map
-from kedge.model.structure_penalty import EmbeddingPenalty, GivenPenalty
+from kedge.model.structure_penalty import GivenPenalty
 from kedge.model.view_agreement import MOST_COMPARED, agreement_prior
 from kedge.model.view_weighting import ViewWeighting
 from kedge.partition.communities import merge_tree
 from kedge.sources.contract import RowSource
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class FitPlan:
-    """Everything a fit is told, with nothing left to be decided from names of parameters."""
-
-    n_clusters: int | None
-    count_range: tuple[int, int] | None
-    partition: str
-    anchors: AnchorPlan
-    alpha: float
-    beta: float
-    relative_penalties: bool
-    penalty: str
-    locality: float
-    exact: bool
-    weighting: Callable[[Array, float], ViewWeighting]
-    gamma: float
-    view_prior: Array | None
-    max_iter: int
-    tol: float
-    n_threads: int
-    published_norm: str | None = None
-    first_penalty: Array | None = None
-    callback: Callable[[IterationReport], bool | None] | None = None
-    scratch_folder: str | Path | None = None
-    checkpoint: Checkpoint | None = None
-
-    @property
-    def as_published(self) -> bool:
-        """Whether the fit follows the authors' release."""
-        return self.published_norm is not None
-
-
-@dataclass(frozen=True)
-class FittedGraph:
-    """What a fit found; the estimators turn it into attributes."""
-
-    labels: Any
-    graph: Any
-    anchors: list[NDArray[Any]]
-    anchor_labels: NDArray[np.int64]
-    embedding: Any
-    anchor_embedding: Array
-    centers: Array | None
-    row_map: Array
-    singular_values: Array
-    soft_anchors: list[NDArray[Any]]
-    set_sizes: list[int]
-    n_near: int | None
-    ridge: float
-    problem_weights: tuple[float, ...]
-    view_weights: Array
-    view_prior: Array
-    penalty: EmbeddingPenalty | None
-    objective: list[float]
-    n_components: int
-    ridge_factors: Array | None
-    confidence: Any
-    locality: float
-    layers: Layers
-    cluster_shares: Array
 
 
 def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progress: Progress) -> FittedGraph:
@@ -274,7 +211,7 @@ class _Clusters:
     @property
     def n_clusters(self) -> int:
         """Clusters that hold a row."""
-        return self.sums.support.shape[1]
+        return int(self.sums.support.shape[1])
 
 
 def _label(
@@ -289,18 +226,12 @@ def _label(
     if embedding is None:
         embedding = engine.embedding(np.ascontiguousarray(row_map[:, :n_kept]))
     support = support_of_anchors(clusters.sums.support, layout)
-    totals = support.sum(axis=1, keepdims=True)
-    shares = support / np.where(totals > 0, totals, 1.0)
-    labels, confidence = clusters.labels, None
-    if isinstance(labels, ShareLabels):
-        shares = labels.shares[np.unique(layout.anchor_of, return_index=True)[1]]
-        confidence = engine.per_row(labels.confidence, width=None, dtype=np.float64)
-    elif not plan.as_published:
-        weighed = ShareLabels(shares[layout.anchor_of])
-        confidence = engine.per_row(weighed.confidence, width=None, dtype=np.float64)
+    labels = clusters.labels
+    shares, confidence = _shares_and_confidence(setting, engine, labels, support)
     weights = result.state.problems[0].weights
     found: dict[str, Any] = {
         "anchors": sets.views,
+        "used_anchors": np.arange(layout.n_anchors),
         "anchor_embedding": spectrum.anchor_embedding[:, :n_kept],
         "anchor_labels": _label_anchors(setting, labels, support, weights),
         "n_components": result.digest.n_components,
@@ -335,6 +266,20 @@ def _label(
     )
 
 
+def _shares_and_confidence(setting: _Setting, engine: Engine, labels: RowLabels, support: Array) -> tuple[Array, Any]:
+    """Return the share of each anchor in each cluster, and how sure the labels are, which is not published."""
+    layout = setting.layout
+    if isinstance(labels, ShareLabels):
+        shares = labels.shares[np.unique(layout.anchor_of, return_index=True)[1]]
+        return shares, engine.per_row(labels.confidence, width=None, dtype=np.float64)
+    totals = support.sum(axis=1, keepdims=True)
+    shares = support / np.where(totals > 0, totals, 1.0)
+    if setting.plan.as_published:
+        return shares, None
+    weighed = ShareLabels(shares[layout.anchor_of])
+    return shares, engine.per_row(weighed.confidence, width=None, dtype=np.float64)
+
+
 def _cluster_rows(
     setting: _Setting, engine: Engine, result: LoopResult, layers: Layers | None, random_state: RandomState
 ) -> tuple[SpectralMap, _Clusters]:
@@ -351,10 +296,10 @@ def _cluster_rows(
     if plan.partition == "spectral":
         spectrum = spectral_map(digest.gram, digest.column_sums, count_directions(wanted))
         row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
-        labels, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
-        clusters = _Clusters(labels, sums, _layers_of(digest, layout, sums, layers), labels.centers)
+        near, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
+        clusters = _Clusters(near, sums, _layers_of(digest, layout, sums, layers), near.centers)
     else:
-        labels, sums = label_by_shares(engine, layers, layout, wanted)
+        labels, sums, _ = label_by_shares(engine, layers, layout, wanted)
         spectrum = spectral_map(digest.gram, digest.column_sums, plan.n_clusters or sums.support.shape[1])
         clusters = _Clusters(labels, sums, layers)
     warn_of_missing_clusters(clusters.n_clusters, wanted)
@@ -403,6 +348,7 @@ def _exact(
         "graph": exact.graph,
         "labels": exact.labels,
         "anchors": [anchors[exact.used_anchors] for anchors in sets.views],
+        "used_anchors": exact.used_anchors,
         "anchor_labels": exact.anchor_labels,
         "anchor_embedding": soft["anchor_embedding"][exact.used_anchors],
         "n_components": n_clusters,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kedge.estimators.anchor_graph import AnchorGraphClusterer, checked_anchor_array
-from kedge.estimators.fitting import FittedGraph
+from kedge.estimators.fit_plan import FittedGraph
 from kedge.estimators.parameter_rules import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
 from kedge.estimators.reads_views import ReadsViews
 from kedge.estimators.view_input import Views

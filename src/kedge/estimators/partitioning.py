@@ -1,15 +1,16 @@
 """From the graph between rows and anchors to clusters: communities, merged down to the number wanted."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.engines.contract import Engine
+from kedge.engines.contract import Engine, Sums
 from kedge.estimators.anchor_counts import MOST_REBUILT_ROWS
 from kedge.model.block_step import RowBlock
 from kedge.model.driver_step import Digest
@@ -42,7 +43,7 @@ class Layers:
     @property
     def n_communities(self) -> int:
         """Number of communities before merging."""
-        return self.shares.shape[1]
+        return int(self.shares.shape[1])
 
     @property
     def n_clusters(self) -> int:
@@ -118,27 +119,36 @@ def find_layers(
     return Layers(shares, merge_tree(graph, labels, resolution), evidence)
 
 
+class BlockSums(Protocol):
+    """Sums over blocks of rows with weights: those of an engine, or of a finished graph."""
+
+    def sum_blocks(self, function: Callable[[RowBlock], Sums]) -> Sums:
+        """Merge what a function returns for all blocks."""
+        ...
+
+
 def label_by_shares(
-    engine: Engine, layers: Layers, layout: ColumnLayout, n_clusters: int
-) -> tuple[ShareLabels, ClusterSums]:
-    """Label all rows; clusters are numbered by their first rows.
+    engine: BlockSums, layers: Layers, layout: ColumnLayout, n_clusters: int
+) -> tuple[ShareLabels, ClusterSums, Array]:
+    """Label all rows by the shares of columns; return also the shares of anchors. Clusters are numbered by first rows.
 
     A cluster in which no row has most of its weight is none. The tree is then cut one layer below, until there are as
     many clusters as were asked for, or no layer is left.
     """
     wanted = min(n_clusters, layers.n_communities)
     for count in range(wanted, layers.n_communities + 1):
-        labels = ShareLabels(layers.at(count)[layout.anchor_of])
-        sums = engine.sum_blocks(partial(sum_clusters, labels, labels.shares.shape[1]))
+        shares = layers.at(count)
+        sums = engine.sum_blocks(partial(sum_clusters, ShareLabels(shares[layout.anchor_of]), shares.shape[1]))
         kept = sums.order()
         if len(kept) >= wanted:
             break
     kept = kept[:wanted]
-    chosen = replace(labels, shares=np.ascontiguousarray(labels.shares[:, kept]))
-    if len(kept) < labels.shares.shape[1]:
-        sums = engine.sum_blocks(partial(sum_clusters, chosen, len(kept)))
+    chosen = np.ascontiguousarray(shares[:, kept])
+    labels = ShareLabels(chosen[layout.anchor_of])
+    if len(kept) < shares.shape[1]:
+        sums = engine.sum_blocks(partial(sum_clusters, labels, len(kept)))
         kept = np.arange(len(kept))
-    return chosen, ClusterSums(sums.support[:, kept], sums.first_rows[kept])
+    return labels, ClusterSums(sums.support[:, kept], sums.first_rows[kept]), chosen
 
 
 def folded(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:

@@ -164,7 +164,8 @@ def _inner_product(linear: NDArray[Any], coefficients: sparse.csr_array) -> floa
 def _join_nearest(problem: NearProblem, block: RowBlock) -> _ProblemSolution:
     """Join rows to their nearest anchors; the value is the weighted sum of squared distances."""
     coefficients, value = problem.solve(block.views, block.observed)
-    column_sums = np.bincount(coefficients.indices, coefficients.data, minlength=problem.n_columns)
+    weights = coefficients.data.astype(np.float64)
+    column_sums = np.bincount(coefficients.indices, weights, problem.n_columns).astype(np.float64)
     values = np.zeros(len(block.views))
     values[0] = value
     return _ProblemSolution(coefficients, None, column_sums, values)

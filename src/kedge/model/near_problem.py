@@ -45,9 +45,7 @@ class NearProblem:
         """Columns of the coefficients of this problem."""
         return len(self.offsets[0])
 
-    def solve(
-        self, views: Sequence[View], observed: NDArray[np.bool_] | None
-    ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+    def solve(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> tuple[sparse.csr_array, float]:
         """Return the weights of a block of rows, and the sum over them of weighted squared distances."""
         distances = self.distances(views, observed)
         n_rows = len(distances)
@@ -62,7 +60,7 @@ class NearProblem:
         data = np.take_along_axis(weights, order, axis=1)
         starts = np.arange(0, n_rows * self.n_near + 1, self.n_near)
         found = sparse.csr_array((data.ravel(), indices.ravel(), starts), shape=distances.shape)
-        return found, np.vdot(weights.astype(np.float64), nearest[:, :-1].astype(np.float64))
+        return found, float(np.vdot(weights.astype(np.float64), nearest[:, :-1].astype(np.float64)))
 
     def distances(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> NDArray[Any]:
         """Return squared distances, each row less its own squared norm, which changes nothing."""
@@ -82,6 +80,7 @@ def build_near_problem(
     """Set up the search among one set of anchors, given per view."""
     factors = tuple(np.ascontiguousarray(a * a.dtype.type(-2.0 * w)) for a, w in zip(anchors, weights, strict=True))
     offsets = tuple(
-        (w * np.einsum("ij,ij->i", a, a, dtype=np.float64)).astype(a.dtype) for a, w in zip(anchors, weights, strict=True)
+        (w * np.einsum("ij,ij->i", a, a, dtype=np.float64)).astype(a.dtype)
+        for a, w in zip(anchors, weights, strict=True)
     )
     return NearProblem(factors, offsets, tuple(map(float, weights)), min(n_near, len(anchors[0]) - 1))

@@ -27,7 +27,7 @@ class PassState:
         Whether the summary holds the Gram matrix of the change of the coefficients.
     """
 
-    problems: tuple[RowProblem, ...] | tuple[NearProblem, ...]
+    problems: tuple[RowProblem | NearProblem, ...]
     penalty: StructurePenalty | None = None
     want_change: bool = False
 

@@ -40,7 +40,8 @@ def fine_anchors(
     # Rows that have every view make the best beginning; others fill up.
     order = random_state.permutation(n_rows)
     if observed is not None:
-        order = order[np.argsort(~observed.all(axis=1)[order], kind="stable")]
+        lacking: NDArray[np.bool_] = np.asarray((~observed).any(axis=1))
+        order = order[np.argsort(lacking[order], kind="stable")]
     starts = np.sort(order[:n_anchors])
     anchors = [_dense(view[starts]) for view in views]
     for _ in range(ROUNDS):
