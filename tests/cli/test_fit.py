@@ -53,7 +53,8 @@ def test_the_folder_of_a_run_holds_everything(run, blobs, tmp_path):
     for word in ("rows", "90", "4 columns, from blobs.csv", "30, 30, 30", "accuracy 1.000", str(tmp_path / "done")):
         assert word in out
     folder = tmp_path / "done"
-    assert {path.name for path in folder.iterdir()} == {"labels.csv", "labels.parquet", "model.kedge", "run.json"}
+    tables = {"labels.csv", "labels.parquet", "layers.csv", "layers.parquet"}
+    assert {path.name for path in folder.iterdir()} == tables | {"model.kedge", "run.json"}
     model = kedge.load(folder / "model.kedge")
     expected = kedge.SGL(3, random_state=0).fit(rows)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
@@ -123,11 +124,41 @@ def test_options_reach_the_estimator(run, blobs, tmp_path):
     model = kedge.load("kedge-run/model.kedge")
     chosen = (model.alpha, model.beta, model.n_anchors, model.structure, model.n_jobs)
     assert chosen == (0.5, 0.25, 12, "exact", 1)
-    code, _, err = run("fit", "b.npz", "-k", 3, "--automatic", "--alpha", "0.5", "--out", "automatic")
-    assert code == 0, err
-    model = kedge.load("automatic/model.kedge")
-    assert (model.beta, model.alpha, model.n_anchors) == ("auto", 0.5, "auto")
-    assert model.auto_report_ is not None
+
+
+def test_without_a_number_the_data_decide(run, blobs, tmp_path):
+    write_npz(tmp_path / "b.npz", blobs[0])
+    assert run("fit", "b.npz", "--out", "left")[0] == 0
+    assert run("fit", "b.npz", "-k", "auto", "--out", "asked")[0] == 0
+    left, asked = (kedge.load(tmp_path / name / "model.kedge") for name in ("left", "asked"))
+    assert left.n_clusters == asked.n_clusters == "auto"
+    assert left.auto_report_["n_clusters"]["chosen"] == left.n_clusters_
+    np.testing.assert_array_equal(left.labels_, asked.labels_)
+
+
+def test_layers_have_a_column_per_number_of_clusters_and_the_record_their_merges(run, tmp_path):
+    rng = np.random.default_rng(0)
+    centers = 10.0 * np.eye(6)[:, :5]
+    write_npz(tmp_path / "b.npz", rng.normal(size=(120, 5)) + centers[np.arange(120) % 6])
+    assert run("fit", "b.npz", "-k", 3, "--out", "done")[0] == 0
+    folder = tmp_path / "done"
+    model = kedge.load(folder / "model.kedge")
+    counts = list(range(model.n_communities_, 1, -1))
+    assert len(counts) > 2
+    for table in (pyarrow.csv.read_csv(folder / "layers.csv"), pyarrow.parquet.read_table(folder / "layers.parquet")):
+        assert table.column_names == ["row", *(f"clusters_{count}" for count in counts)]
+        assert table["row"].to_pylist() == list(range(120))
+        for count in counts:
+            np.testing.assert_array_equal(table[f"clusters_{count}"].to_numpy(), model.labels_at(count))
+    record = json.loads((folder / "run.json").read_text())["layers"]
+    assert record["n_communities"] == model.n_communities_
+    assert [(one["from"], one["to"]) for one in record["merges"]] == [(count, count - 1) for count in counts[:-1]]
+    np.testing.assert_allclose([one["loss"] for one in record["merges"]], model.tree_[:-1, 2])
+    for one in record["merges"]:
+        [joined] = one["joined"]
+        before, after = model.labels_at(one["from"]), model.labels_at(one["to"])
+        for cluster in joined["clusters"]:
+            assert np.mean(after[before == cluster] == joined["into"]) > 0.5
 
 
 def test_a_run_is_replaced_only_when_asked_and_only_after_success(run, blobs, tmp_path):

@@ -45,12 +45,14 @@ def refused(result, *words):
         assert word in err, err
 
 
-def test_labels_go_to_the_terminal_or_a_file(run, fitted, tmp_path):
-    expected = kedge.load(tmp_path / "done" / "model.kedge").labels_
+def test_labels_and_confidence_go_to_the_terminal_or_a_file(run, fitted, tmp_path):
+    model = kedge.load(tmp_path / "done" / "model.kedge")
+    expected = model.labels_
     code, out, err = run("predict", "done", "train.csv")
     assert (code, err) == (0, "")
     table = pyarrow.csv.read_csv(io.BytesIO(out.encode()))
-    assert table.column_names == ["row", "label"]
+    assert table.column_names == ["row", "label", "confidence"]
+    np.testing.assert_allclose(table["confidence"].to_numpy(), model.confidence_)
     np.testing.assert_array_equal(table["label"].to_numpy(), expected)
     for name in ("l.csv", "l.parquet", "l.npy"):
         assert run("predict", "done/model.kedge", "train.csv", "--out", name)[::2] == (0, "")

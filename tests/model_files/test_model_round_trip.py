@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 import kedge
 from kedge.baselines import available
 from kedge.datasets import make_multiview, make_union_of_subspaces
-from kedge.model_files.fitted_attributes import added_attributes, required_attributes
+from kedge.model_files.fitted_attributes import required_attributes
 
 X, _ = make_union_of_subspaces(45, n_subspaces=3, dim=2, ambient_dim=8, random_state=0)
 VIEWS = make_multiview(45, random_state=0)[0]
@@ -104,7 +104,7 @@ def test_table_of_attributes_is_what_a_fit_leaves(name):
     else:
         model, _ = fitted_baseline(name, "dense")
     left = set(vars(model)) - set(model.get_params()) - {"view_columns_"}
-    assert left == set(required_attributes(name)) | set(added_attributes(name))
+    assert left == set(required_attributes(name))
 
 
 @pytest.mark.parametrize("name", ["SGL", "MSGL", *(method.name for method in available())])

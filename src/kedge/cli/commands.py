@@ -18,7 +18,9 @@ several views of the same rows. Completion of commands and options in your shell
 app = typer.Typer(cls=OneLineErrors, help=SUMMARY, no_args_is_help=True, add_completion=True, rich_markup_mode=None)
 
 Data = Annotated[list[Path], typer.Argument(metavar="DATA", help="Data files, or a folder; several are views.")]
-Clusters = Annotated[str, typer.Option("-k", "--clusters", metavar="N|auto", help="Number of clusters.")]
+Clusters = Annotated[
+    str, typer.Option("-k", "--clusters", metavar="N|auto", help="Number of clusters; auto: as many as the data has.")
+]
 Columns = Annotated[str | None, typer.Option(help="Columns to use: names, numbers from 0, ranges (a,b,3-7).")]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out, likewise.")]
 LabelColumn = Annotated[
@@ -52,9 +54,6 @@ def fit_command(
     structure: Annotated[
         str | None, typer.Option(metavar="soft|exact", help="A graph of exactly k components?")
     ] = None,
-    automatic: Annotated[
-        bool, typer.Option("--automatic/--defaults", help="Leave all parameters to the data, or use the defaults.")
-    ] = False,
     seed: Seed = 0,
     memory: Memory = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: all processors.")] = None,
@@ -63,15 +62,14 @@ def fit_command(
 ) -> None:
     """Cluster the rows of data files; labels, model and record of the run go to a folder.
 
-    The folder holds labels.csv, labels.parquet, model.kedge and run.json, and appears when all of it is written.
+    The folder holds labels (.csv and .parquet), layers (the same at other numbers of clusters), model.kedge and
+    run.json, and appears when all of it is written.
     """
 
     def run() -> int:
         from kedge.cli.fit import FitOptions, fit_files
 
-        options = FitOptions(
-            k, columns, drop, label_column, alpha, beta, anchors, structure, automatic, seed, memory, threads
-        )
+        options = FitOptions(k, columns, drop, label_column, alpha, beta, anchors, structure, seed, memory, threads)
         return fit_files(data, options, out=out, report=report, as_json=as_json, overwrite=overwrite)
 
     raise typer.Exit(run_quietly("kedge fit", run, quiet=as_json))
@@ -82,13 +80,16 @@ def predict_command(
     model: Annotated[Path, typer.Argument(help="Folder of a run, or a model file.")],
     data: Data,
     out: Annotated[
-        Path | None, typer.Option(help="File for the labels: .csv, .parquet or .npy; default: CSV on the terminal.")
+        Path | None,
+        typer.Option(
+            help="File for labels and confidence: .csv, .parquet or .npy (labels only); default: CSV on the terminal."
+        ),
     ] = None,
     columns: Columns = None,
     drop: Drop = None,
     memory: Memory = None,
 ) -> None:
-    """Give new rows the clusters of a model; columns are found by the names that the model was fitted on."""
+    """Give new rows the clusters of a model, and say how sure it is; columns are found by their names."""
 
     def run() -> int:
         from kedge.cli.predict import predict_files

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn import config_context, get_config
 
 from kedge.cli.label_tables import write_labels
+from kedge.cli.layer_tables import describe_layers, write_layers
 from kedge.cli.run_folder import check_place, new_folder
 from kedge.cli.run_record import MODEL_FILE, REPORT_FILE, RUN_FILE, describe_run, to_json
 from kedge.cli.summary import print_summary
@@ -19,6 +20,7 @@ from kedge.estimators.multi_view import MSGL
 from kedge.estimators.progress import show_progress
 from kedge.estimators.single_view import SGL
 from kedge.model_files.saving import save
+from kedge.plots.numbers.layers import Layer, layers_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,6 @@ class FitOptions:
     beta: str | None = None
     anchors: str | None = None
     structure: str | None = None
-    automatic: bool = False
     seed: int = 0
     memory: float | None = None
     threads: int | None = None
@@ -59,12 +60,13 @@ def fit_files(
         )
     seconds, clock = {"read": perf_counter() - clock}, perf_counter()
     with config_context(working_memory=_working_memory(options.memory)):
-        model = _fit(files, parameters, automatic=options.automatic, verbose=0 if as_json else 1)
+        model = _fit(files, parameters, verbose=0 if as_json else 1)
     seconds["fit"], clock = perf_counter() - clock, perf_counter()
     # Not before: what is killed during the fit leaves nothing at all.
     with new_folder(out, overwrite=overwrite) as folder:
-        _write_results(folder, files, model)
-        run = describe_run(files, model, started, seconds)
+        layers = layers_of(model)
+        _write_results(folder, files, model, layers)
+        run = describe_run(files, model, started, seconds) | {"layers": describe_layers(model, layers)}
         if write_report is not None:
             write_report(
                 folder / REPORT_FILE,
@@ -109,13 +111,11 @@ def _parameters(options: FitOptions) -> dict[str, Any]:
     return given
 
 
-def _fit(files: DataFiles, parameters: dict[str, Any], *, automatic: bool, verbose: int) -> Any:
+def _fit(files: DataFiles, parameters: dict[str, Any], *, verbose: int) -> Any:
     """Fit SGL to one view, MSGL to several; names of columns stay with the model."""
     several = len(files.views) > 1
     estimator: Any = MSGL if several else SGL
-    n_clusters = parameters["n_clusters"]
-    others = {name: value for name, value in parameters.items() if name != "n_clusters"} | {"verbose": verbose}
-    model = estimator.automatic(n_clusters, **others) if automatic else estimator(n_clusters, **others)
+    model = estimator(**parameters, verbose=verbose)
     if several:
         model.fit(dict(zip(files.view_names, files.matrices, strict=True)), observed=files.observed)
     else:
@@ -127,12 +127,14 @@ def _fit(files: DataFiles, parameters: dict[str, Any], *, automatic: bool, verbo
     return model
 
 
-def _write_results(folder: Path, files: DataFiles, model: Any) -> None:
+def _write_results(folder: Path, files: DataFiles, model: Any, layers: Sequence[Layer]) -> None:
     labels = np.asarray(model.labels_)
     confidence = None if model.confidence_ is None else np.asarray(model.confidence_)
     for suffix in (".csv", ".parquet"):
         with (folder / f"labels{suffix}").open("wb") as file:
             write_labels(file, suffix, labels, files.row_names, confidence)
+        with (folder / f"layers{suffix}").open("wb") as file:
+            write_layers(file, suffix, layers, files.row_names)
     save(model, folder / MODEL_FILE)
 
 

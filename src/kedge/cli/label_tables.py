@@ -1,6 +1,6 @@
 """Labels as tables: CSV and Parquet in pieces, .npy whole."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,18 +33,31 @@ def write_labels(
     row_names : array of str or None
         Names of the rows; None means their numbers.
     confidence : array of float or None
-        How stable each label is.
+        How sure each label is.
     """
     if suffix == ".npy":
         np.save(file, labels)
         return
-    pa = load_library("pyarrow", "cli", "writing labels")
-    fields = {"row": pa.int64() if row_names is None else pa.string(), "label": pa.int64()}
+    columns: dict[str, NDArray[Any]] = {"label": np.asarray(labels, dtype=np.int64)}
     if confidence is not None:
-        fields["confidence"] = pa.float64()
+        columns["confidence"] = np.asarray(confidence, dtype=np.float64)
+    write_columns(file, suffix, columns, row_names)
+
+
+def write_columns(
+    file: BinaryIO, suffix: str, columns: Mapping[str, NDArray[Any]], row_names: NDArray[Any] | None
+) -> None:
+    """Write a table with the names of the rows, or their numbers, and one or more columns of numbers."""
+    pa = load_library("pyarrow", "cli", "writing labels")
+    fields = {"row": pa.int64() if row_names is None else pa.string()}
+    fields |= {name: pa.from_numpy_dtype(values.dtype) for name, values in columns.items()}
     schema = pa.schema(fields)
+    n_rows = len(next(iter(columns.values())))
     with _writer(suffix)(file, schema) as writer:
-        for piece in _pieces(labels, row_names, confidence):
+        for start in range(0, n_rows, _ROWS_AT_ONCE):
+            rows = slice(start, min(start + _ROWS_AT_ONCE, n_rows))
+            names: Any = np.arange(rows.start, rows.stop) if row_names is None else row_names[rows].tolist()
+            piece = {"row": names} | {name: values[rows] for name, values in columns.items()}
             writer.write_table(pa.table(piece, schema=schema))
 
 
@@ -55,18 +68,6 @@ def _writer(suffix: str) -> Callable[[BinaryIO, Any], Any]:
     csv = load_library("pyarrow.csv", "cli", "writing labels")
     plain = csv.WriteOptions(quoting_style="needed")
     return lambda file, schema: csv.CSVWriter(file, schema, write_options=plain)
-
-
-def _pieces(
-    labels: NDArray[np.int64], row_names: NDArray[Any] | None, confidence: NDArray[Any] | None
-) -> Iterator[dict[str, Any]]:
-    for start in range(0, len(labels), _ROWS_AT_ONCE):
-        rows = slice(start, min(start + _ROWS_AT_ONCE, len(labels)))
-        names: Any = np.arange(rows.start, rows.stop) if row_names is None else row_names[rows].tolist()
-        piece: dict[str, Any] = {"row": names, "label": np.asarray(labels[rows], dtype=np.int64)}
-        if confidence is not None:
-            piece["confidence"] = np.asarray(confidence[rows], dtype=np.float64)
-        yield piece
 
 
 def label_suffix(path: Path) -> str:

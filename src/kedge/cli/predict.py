@@ -1,4 +1,4 @@
-"""``kedge predict``: labels of new rows."""
+"""``kedge predict``: labels of new rows, and how sure they are."""
 
 import sys
 from collections.abc import Sequence
@@ -32,15 +32,23 @@ def predict_files(
     files = read_data_files(data, columns=by_name or columns, drop=drop, memory=memory)
     rows = _rows_for(model, files)
     observed = _observed_by_view(model, files)
-    labels = np.asarray(model.predict(rows) if observed is None else model.predict(rows, observed=observed))
+    labels, confidence = _label(model, rows, {} if observed is None else {"observed": observed})
     if out is None:
-        write_labels(sys.stdout.buffer, suffix, labels, files.row_names)
+        write_labels(sys.stdout.buffer, suffix, labels, files.row_names, confidence)
         sys.stdout.flush()
         return 0
     with replace_whole(out) as file:
-        write_labels(file, suffix, labels, files.row_names)
+        write_labels(file, suffix, labels, files.row_names, confidence)
     print(f"{len(labels):,} labels written to {out}")
     return 0
+
+
+def _label(model: Any, rows: Any, options: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Return labels, and confidence from models that have any."""
+    if getattr(model, "confidence_", None) is None:
+        return np.asarray(model.predict(rows, **options)), None
+    labels, confidence = model.predict(rows, return_confidence=True, **options)
+    return np.asarray(labels), np.asarray(confidence)
 
 
 def _load_model(path: Path) -> Any:

@@ -39,9 +39,10 @@ def _is_scaling(value: Any) -> bool:
     """Whether a dict holds the fields of a ViewScaling."""
     return (
         isinstance(value, dict)
-        and set(value) == {"kind", "shift", "factor", "size"}
+        and set(value) == {"kind", "shift", "factor", "size", "center", "directions"}
         and value["kind"] in SCALES
-        and all(value[part] is None or _is_array(value[part], 1, "f") for part in ("shift", "factor"))
+        and all(value[part] is None or _is_array(value[part], 1, "f") for part in ("shift", "factor", "center"))
+        and (value["directions"] is None or _is_array(value["directions"], 2, "f"))
         and isinstance(value["size"], Real)
     )
 
@@ -70,7 +71,8 @@ _VIEWS = {"view_names_": "list of str", "view_widths_": "list of int"}
 _SELF_EXPRESSION = {"coefficients_": "CSR array", "embedding_": "matrix"}
 _ANCHOR_GRAPH = {
     "graph_": "CSR array",
-    "anchors_": "matrix",
+    "graph_anchors_": "matrix",
+    "used_anchors_": "vector of int",
     "anchor_labels_": "vector of int",
     "embedding_": "matrix",
     "anchor_embedding_": "matrix",
@@ -78,13 +80,22 @@ _ANCHOR_GRAPH = {
     "n_iter_": "int",
     "n_components_": "int",
     "singular_values_": "vector of float",
-    "cluster_centers_": "matrix",
+    "cluster_centers_": "matrix or None",
+    "n_clusters_": "int",
+    "n_communities_": "int",
+    "tree_": "matrix",
+    "community_shares_": "matrix",
+    "cluster_shares_": "matrix",
+    "confidence_": "vector of float or None",
+    "auto_report_": "dict or None",
     "ridge_factors_": "vector of float or None",
     "embedding_anchors_": "matrix",
     "anchor_set_sizes_": "vector of int",
     "problem_weights_": "vector of float",
     "row_map_": "matrix",
     "ridge_": "float",
+    "locality_": "float",
+    "n_near_": "int or None",
     "penalty_weight_": "float",
     "penalty_targets_": "matrix or None",
     "_n_features_out": "int",
@@ -94,7 +105,7 @@ _OF_CLASS: dict[str, Mapping[str, str]] = {
     "MSGL": _ANCHOR_GRAPH
     | _VIEWS
     | {
-        "anchors_": "list of matrices",
+        "graph_anchors_": "list of matrices",
         "embedding_anchors_": "list of matrices",
         "view_prior_": "vector of float",
         "view_weights_": "vector of float",
@@ -185,23 +196,11 @@ _OF_CLASS: dict[str, Mapping[str, str]] = {
 }
 # What X decides: whether it had names, and whether it was one matrix.
 _OPTIONAL = {"feature_names_in_": "vector of str", "view_columns_": "list"}
-# What models on anchor graphs have since there is a choice by the data; files from before lack it.
-_ADDED = {
-    "confidence_": "vector of float or None",
-    "auto_report_": "dict or None",
-    "n_clusters_": "int",
-    "locality_": "float",
-}
 
 
 def required_attributes(class_name: str) -> dict[str, str]:
     """Return the attributes that every fit of a class leaves, and what each holds."""
     return _ALL | dict(_OF_CLASS[class_name])
-
-
-def added_attributes(class_name: str) -> dict[str, str]:
-    """Return the attributes that a fit leaves but files of older versions lack, and what each holds."""
-    return dict(_ADDED) if class_name in ("SGL", "MSGL") else {}
 
 
 def find_fault(class_name: str, estimator: type[Any], attributes: Mapping[str, Any], fitted: bool) -> str | None:
@@ -217,7 +216,7 @@ def find_fault(class_name: str, estimator: type[Any], attributes: Mapping[str, A
         missing = [name for name in required if name not in attributes]
         if missing:
             return f"{class_name} lacks {', '.join(missing)}"
-    for name, expected in (required | _OPTIONAL | added_attributes(class_name)).items():
+    for name, expected in (required | _OPTIONAL).items():
         if name in attributes and not any(_HOLDS[kind](attributes[name]) for kind in expected.split(" or ")):
             return f"attribute {name!r} of {class_name} is no {expected}"
     return None

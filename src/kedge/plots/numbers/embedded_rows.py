@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.model.label_rows import DAMPING_POWER, cluster_coordinates, group_means, unit_rows
+from kedge.model.label_rows import DAMPING_POWER, cluster_coordinates, unit_rows
 from kedge.plots.numbers.fitted_model import count_clusters, labels_of, needed, row_slices, sampled_by_cluster
 
 Array = NDArray[np.float64]
@@ -57,7 +57,7 @@ def can_be_mapped(model: Any) -> bool:
 
 
 def coordinates(model: Any, embedding: Any) -> Array:
-    """Return embedded rows as the clusters see them: directions damped, at unit length."""
+    """Return embedded rows with weak directions damped, at unit length."""
     values = model.singular_values_[: embedding.shape[1]]
     return np.asarray(cluster_coordinates(np.asarray(embedding, dtype=np.float64), values))
 
@@ -94,7 +94,7 @@ def map_rows(model: Any, X: Any = None, most: int = MOST_POINTS) -> RowMap:
     shown = labels[rows]
     center = points.mean(axis=0)
     present, numbered = np.unique(shown, return_inverse=True)
-    directions = spreading_directions(points - center, group_means(points - center, numbered))
+    directions = spreading_directions(points - center, _group_means(points - center, numbered))
     flat = (points - center) @ directions
     medians = np.full((n_clusters, 2), np.nan)
     for cluster in present:
@@ -109,6 +109,12 @@ def map_rows(model: Any, X: Any = None, most: int = MOST_POINTS) -> RowMap:
         variance_shown=float(flat.var(axis=0).sum() / max(points.var(axis=0).sum(), np.finfo(float).tiny)),
         n_rows=len(labels),
     )
+
+
+def _group_means(points: Array, groups: NDArray[np.int64]) -> Array:
+    sums = np.zeros((int(groups.max()) + 1, points.shape[1]))
+    np.add.at(sums, groups, points)
+    return np.asarray(sums / np.bincount(groups)[:, None])
 
 
 def spreading_directions(points: Array, centers: Array) -> Array:
