@@ -23,7 +23,7 @@ from kedge.model_files import ModelFileError
 
 
 def test_newer_format_asks_for_an_upgrade(path):
-    refused(change_description(path, version=2), "written by a newer kedge, in version 2 .*; upgrade kedge")
+    refused(change_description(path, version=3), "written by a newer kedge, in version 3 .*; upgrade kedge")
 
 
 @pytest.mark.parametrize("fields", [{"format": "other"}, {"version": "1"}, {"version": True}])

@@ -18,6 +18,8 @@ from kedge.row_store.checkpoint_files import FILE_NAMES, WHAT_A_CHECKPOINT_KEEPS
 from kedge.row_store.scratch_file import BlockPlace, disk_errors_explained
 
 _IDENTITY, _SETTING, _LOCK = "kedge-checkpoint.json", "setting.npz", "lock"
+# The parts of a sparse Gram matrix.
+_GRAM_PARTS = ("gram_data", "gram_indices", "gram_indptr")
 
 
 class Checkpoint:
@@ -81,11 +83,17 @@ class Checkpoint:
         arrays = _read_arrays(self._pass_path(number))
         names = [field.name for field in fields(PassSummary)]
         parts: dict[str, Any] = {name: arrays[name] for name in names if name in arrays}
+        if _GRAM_PARTS[0] in arrays:
+            order = len(parts["column_sums"])
+            parts["gram"] = sparse.csr_array(tuple(arrays[name] for name in _GRAM_PARTS), shape=(order, order))
         return PassSummary(**(parts | {"n_rows": int(parts["n_rows"])}))
 
     def keep_pass(self, number: int, summary: PassSummary, places: list[BlockPlace]) -> None:
         """Store the sums of a pass whose coefficients are on the disk; with this the pass is finished."""
         parts = {field.name: getattr(summary, field.name) for field in fields(PassSummary)}
+        if sparse.issparse(summary.gram):
+            gram = parts.pop("gram")
+            parts |= dict(zip(_GRAM_PARTS, (gram.data, gram.indices, gram.indptr), strict=True))
         kept = {name: np.asarray(part) for name, part in parts.items() if part is not None}
         table = np.array(places, dtype=np.int64).reshape(len(places), len(BlockPlace._fields))
         self._write(

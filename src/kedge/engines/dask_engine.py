@@ -182,7 +182,8 @@ def _size_of_csr(block: sparse.csr_array) -> int:
 
 
 def _size_of_sums(sums: Any) -> int:
-    return sum(int(getattr(part, "nbytes", 8)) for part in vars(sums).values())
+    parts = vars(sums).values()
+    return sum(_size_of_csr(part) if sparse.issparse(part) else int(getattr(part, "nbytes", 8)) for part in parts)
 
 
 def _size_of_shared(shared: _Shared) -> int:

@@ -30,7 +30,7 @@ class NearProblem:
     weights : tuple of floats
         ``w_v``.
     n_near : int
-        How many anchors each row is joined to, fewer than there are.
+        How many anchors each row is joined to: fewer than there are, or the only one.
     """
 
     factors: tuple[NDArray[Any], ...]
@@ -49,7 +49,9 @@ class NearProblem:
         """Return the weights of a block of rows, and the sum over them of weighted squared distances."""
         distances = self.distances(views, observed)
         n_rows = len(distances)
-        columns, nearest = choose_kernel().smallest_columns(distances, self.n_near + 1)
+        columns, nearest = choose_kernel().smallest_columns(distances, min(self.n_near + 1, self.n_columns))
+        if self.n_columns == 1:  # a second anchor, just as far, that gets no weight
+            columns, nearest = np.repeat(columns, 2, axis=1), np.repeat(nearest, 2, axis=1)
         weights = nearest[:, -1:] - nearest[:, :-1]
         totals = weights.sum(axis=1, keepdims=True)
         # Anchors that are all equally far share the row alike.
@@ -83,4 +85,4 @@ def build_near_problem(
         (w * np.einsum("ij,ij->i", a, a, dtype=np.float64)).astype(a.dtype)
         for a, w in zip(anchors, weights, strict=True)
     )
-    return NearProblem(factors, offsets, tuple(map(float, weights)), min(n_near, len(anchors[0]) - 1))
+    return NearProblem(factors, offsets, tuple(map(float, weights)), max(1, min(n_near, len(anchors[0]) - 1)))

@@ -14,6 +14,7 @@ from kedge.model_files.decoding import decode
 from kedge.model_files.description import parse_description
 from kedge.model_files.estimator_names import storable_classes
 from kedge.model_files.fitted_attributes import find_fault
+from kedge.model_files.format_1 import with_todays_attributes
 from kedge.model_files.limits import DESCRIPTION, MOST_BYTES
 from kedge.model_files.npy_member import read_array
 from kedge.model_files.refusal import DAMAGED, ModelFileError, Refusal
@@ -94,6 +95,19 @@ def _reader_of(description: dict[str, Any]) -> Callable[[Container, dict[str, An
 
 
 def _read_version_1(container: Container, description: dict[str, Any]) -> Any:
+    name, estimator, parameters, attributes = _read_parts(container, description)
+    parameters, attributes = with_todays_attributes(name, parameters, attributes, description["fitted"])
+    return _assemble(name, estimator, parameters, attributes, description["fitted"])
+
+
+def _read_version_2(container: Container, description: dict[str, Any]) -> Any:
+    return _assemble(*_read_parts(container, description), description["fitted"])
+
+
+def _read_parts(
+    container: Container, description: dict[str, Any]
+) -> tuple[str, type[Any], dict[str, Any], dict[str, Any]]:
+    """Return the name of the class, the class, its parameters and its attributes."""
     kinds = {"class": str, "fitted": bool, "parameters": dict, "attributes": dict, "members": dict, "left_out": list}
     for field, kind in kinds.items():
         if not isinstance(description.get(field), kind):
@@ -108,7 +122,7 @@ def _read_version_1(container: Container, description: dict[str, Any]) -> Any:
         for group in ("parameters", "attributes")
     }
     take.check_all_taken()
-    return _assemble(name, classes[name], found["parameters"], found["attributes"], description["fitted"])
+    return name, classes[name], found["parameters"], found["attributes"]
 
 
 def _assemble(
@@ -154,4 +168,4 @@ class _OnceEach:
             raise Refusal(f"{next(iter(self._digests))} belongs to no attribute")
 
 
-_READERS: dict[int, Callable[[Container, dict[str, Any]], Any]] = {1: _read_version_1}
+_READERS: dict[int, Callable[[Container, dict[str, Any]], Any]] = {1: _read_version_1, 2: _read_version_2}
