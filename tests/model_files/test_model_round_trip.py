@@ -69,6 +69,8 @@ VIEW_FORMS = [
 ]
 
 
+# Six anchors of views that are not aligned cannot always tell three clusters apart.
+@pytest.mark.filterwarnings("ignore:only . of n_clusters=3 clusters:sklearn.exceptions.ConvergenceWarning")
 @settings(max_examples=25)
 @given(anchor_graphs, st.sampled_from(VIEW_FORMS), st.sampled_from(["joint", "aligned", "per_view"]))
 def test_msgl_of_any_kind_comes_back(tmp_path_factory, options, form, alignment):
@@ -126,7 +128,11 @@ def test_output_container_comes_back(tmp_path):
 
 def assert_same_fit_as_in_memory(model, folder, rows):
     copy = through_file(model, folder)
-    assert_same_value(copy.graph_, model.__class__(**model.get_params()).fit(rows).graph_)
+    in_file = model.graph_.to_csr() if hasattr(model.graph_, "to_csr") else sparse.csr_array(model.graph_.compute())
+    assert_same_value(copy.graph_, in_file)
+    in_memory = model.__class__(**model.get_params()).fit(rows)
+    # Products of other blocks of rows have other last bits.
+    np.testing.assert_allclose(copy.graph_.toarray(), in_memory.graph_.toarray(), atol=1e-10)
     assert_same_value(copy.labels_, np.asarray(model.labels_))
     assert_same_value(copy.embedding_, np.asarray(model.embedding_))
     assert_same_value(copy.transform(rows), model.transform(rows))
