@@ -19,7 +19,7 @@ $(INSTALLED): $(BUILD_INPUTS)
 # Three files with views of scikit-learn's digits, clustered by the command line; the last line says where the report is.
 demo: $(INSTALLED)
 	$(BIN)/python examples/digits_views.py $(DEMO)/digits
-	$(BIN)/kedge fit $(DEMO)/digits -k 10 --automatic --label-column digit --out $(DEMO)/run --report --overwrite
+	$(BIN)/kedge fit $(DEMO)/digits -k 10 --label-column digit --out $(DEMO)/run --report --overwrite
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal

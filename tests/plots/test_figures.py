@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from kedge import MSGL, SGL, plots
+from kedge.plots.numbers.layers import choose_layers, cluster_splits, cluster_tree, layers_of
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -140,14 +141,47 @@ def test_classes_are_counted(model, rows, ax):
     assert np.asarray(ax.images[0].get_array()).sum(axis=1).tolist() == [30, 40, 50, 60]
 
 
-def test_choices_of_the_automatic_mode(rows, ax):
-    model = SGL("auto", alpha="auto", random_state=0).fit(rows[0])
+def test_the_number_that_the_data_chose_is_in_the_title(rows, ax):
+    model = SGL(random_state=0).fit(rows[0])
     plots.cluster_count(model, ax)
     assert f"chosen: {model.n_clusters_}" in ax.get_title()
-    ax.clear()
-    plots.settings_tried(model, ax)
-    heard = [one["modularity"] for one in model.auto_report_["tried"] if one["modularity"] is not None]
-    assert ax.collections[-1].get_offsets()[:, 1].tolist() == pytest.approx(sorted(heard, reverse=True))
+
+
+def test_layers_join_all_clusters_one_after_the_other(model, ax):
+    plots.layers(model, ax)
+    assert len(ax.collections) == 4
+    assert len(ax.lines) == 3
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["4", "3", "2", "1"]
+    tops = [line.get_ydata().max() for line in ax.lines]
+    assert tops == [1.0, 2.0, 3.0]
+
+
+def test_joins_follow_the_layers_and_splits_hold_all_rows(rows):
+    model = SGL(2, random_state=0).fit(rows[0])
+    assert model.n_communities_ > 2
+    found = layers_of(model)
+    assert [layer.n_clusters for layer in found] == list(range(model.n_communities_, 1, -1))
+    for layer in found:
+        np.testing.assert_array_equal(layer.labels, model.labels_at(layer.n_clusters))
+    assert sum(layer.loss for layer in found) == pytest.approx(model.tree_[:, 2].sum())
+    [join] = cluster_tree(found, 2).joins
+    assert (join.n_clusters, join.parts) == (1, [[0], [1]])
+    splits = cluster_splits(found, 2)
+    assert [split.n_clusters for split in splits] == list(range(3, model.n_communities_ + 1))
+    sizes = np.bincount(model.labels_)
+    assert all(sum(split.sizes) <= 1.1 * sizes[split.cluster] for split in splits)
+
+
+@pytest.mark.parametrize(("n_communities", "n_clusters"), [(1, 1), (5, 1), (12, 10), (300, 40), (40, 40), (3, 7)])
+def test_layers_to_write_are_few_and_hold_the_chosen_one(n_communities, n_clusters):
+    counts = choose_layers(n_communities, n_clusters)
+    assert counts == sorted(set(counts), reverse=True)
+    assert n_clusters in counts
+    assert len(counts) <= 20
+    assert counts[0] == max(n_communities, n_clusters)
+    assert counts[-1] == min(2, n_clusters)
+    if n_communities > 20:
+        assert {n_clusters - 1, 2, 4, 8} <= set(counts)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +189,6 @@ def test_choices_of_the_automatic_mode(rows, ax):
     [
         (plots.view_weights, "only MSGL weighs views"),
         (plots.cluster_count, "n_clusters='auto'"),
-        (plots.settings_tried, "SGL.automatic"),
     ],
 )
 def test_what_a_model_lacks_is_said(model, draw, message):

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from kedge import MSGL, SGL
+from kedge.plots.numbers.embedded_rows import MOST_ANCHORS
+from kedge.plots.numbers.fitted_model import sampled_by_cluster
 from kedge.report import write_report
 
 pytestmark = pytest.mark.needs("browser")
@@ -77,8 +79,8 @@ def pages(tmp_path_factory, demo, digits, digits_model, many_rows, many_rows_mod
     more = {"true_labels": y, "image_shape": (8, 8), "row_names": [f"<b>{row}</b>" for row in range(len(X))]}
     write_report(folder / "digits.html", digits_model, [X], view_names=["digits"], **more)
     write_report(folder / "many.html", many_rows_model, [many_rows], view_names=["many"])
-    model = SGL.automatic(random_state=0).fit(X[:300])
-    write_report(folder / "automatic.html", model, [X[:300]], view_names=["digits"])
+    model = SGL(random_state=0).fit(X[:300])
+    write_report(folder / "auto.html", model, [X[:300]], view_names=["digits"])
     halves = [X[:, :32], X[:, 32:]]
     model = MSGL(6, beta=0.1, random_state=0).fit(halves)
     names = [["</script><script>window.broken = 1</script>" * 3] * 32, None]
@@ -130,7 +132,7 @@ def requests_of(browser):
         ("many", DESKTOP, False),
         ("many", PHONE, False),
         ("halves", PHONE, False),
-        ("automatic", DESKTOP, True),
+        ("auto", DESKTOP, True),
     ],
 )
 def test_every_figure_is_drawn_without_errors_or_requests(browser, pages, name, width, dark):
@@ -154,7 +156,8 @@ def test_points_bars_and_cells_are_as_many_as_the_numbers(browser, pages, digits
     count = "return document.querySelectorAll(arguments[0]).length"
     assert browser.execute_script(count, "#sizes-figure .bars .point path") == 10
     points = browser.execute_script(count, "#map-figure .scatterlayer path.point")
-    assert points == len(digits_model.labels_) + len(digits_model.anchor_labels_)
+    n_anchors = len(sampled_by_cluster(digits_model.anchor_labels_, 10, MOST_ANCHORS))
+    assert points == len(digits_model.labels_) + n_anchors
     images = browser.execute_script("""
         return Array.from(document.querySelectorAll('canvas[data-pixels]')).map(canvas => {
           const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
@@ -175,6 +178,34 @@ def test_hovering_tells_row_cluster_confidence_and_features_as_text(browser, pag
     assert "<b>" in words
     for part in ("(row ", "cluster 0", "confidence ", "feature "):
         assert part in words
+
+
+@pytest.mark.parametrize(("name", "width"), [("digits", DESKTOP), ("digits", PHONE), ("many", DESKTOP)])
+def test_rows_take_the_colours_of_the_layer_that_is_chosen(browser, pages, name, width):
+    open_page(browser, pages / f"{name}.html", width)
+    looks = """
+        const [choice, done] = arguments;
+        const select = document.getElementById('map-layer');
+        if (choice !== null) { select.value = choice; select.dispatchEvent(new Event('change')); }
+        const plot = document.getElementById('map-figure');
+        setTimeout(() => {
+          const rows = plot.data.filter((trace) => trace.meta === 'rows');
+          const looks = new Set(rows.flatMap((trace) => Array.isArray(trace.marker.color)
+            ? trace.marker.color.map((colour, at) => colour + trace.marker.symbol[at])
+            : [trace.marker.color + trace.marker.symbol]));
+          const numbers = plot.querySelectorAll('.annotation').length;
+          done([looks.size, numbers, select.selectedOptions[0].textContent, rows[0].text[0]]);
+        }, 500);
+    """
+    before = browser.execute_async_script(looks, None)
+    coarsest = browser.execute_script("return document.getElementById('map-layer').options.length - 1")
+    n_looks, n_numbers, words, hover = browser.execute_async_script(looks, str(coarsest))
+    assert (n_looks, n_numbers, words) == (2, 2, "2 clusters")
+    assert "cluster 0 of 2" in hover or "cluster 1 of 2" in hover
+    chosen = "return Array.from(document.getElementById('map-layer').options).findIndex((one) => one.defaultSelected)"
+    assert browser.execute_async_script(looks, str(browser.execute_script(chosen))) == before
+    assert before[:2] == ([24, 24] if name == "many" else [10, 10])
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def test_figures_follow_the_theme_also_when_it_changes(browser, pages):

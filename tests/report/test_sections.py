@@ -1,5 +1,7 @@
 """Every kind of fit gets a page with the sections that it has numbers for, and no others."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from report.page_structure import check_page, unpacked
@@ -9,7 +11,7 @@ from kedge import MSGL, SGL
 from kedge.datasets import make_multiview
 from kedge.report import write_report
 
-ALWAYS = ["sizes", "map", "prototypes", "confidence", "graph", "objective", "parameters"]
+ALWAYS = ["sizes", "map", "layers", "prototypes", "confidence", "graph", "objective", "parameters"]
 
 
 @pytest.fixture
@@ -60,31 +62,53 @@ def test_several_views_have_weights_and_features_each(written):
     assert np.allclose(unpacked(lines[1]["y"]), model.view_weights_history_[:, 1])
 
 
-def test_automatic_mode_tells_its_choices(written, digits):
-    X = digits[0][:300]
-    model = SGL.automatic(random_state=0).fit(X)
-    page = written(model, [X])
-    assert {"cluster-count", "settings"} <= set(page.sections())
-    report = model.auto_report_
-    assert f"Second best is {report['n_clusters']['second']}" in page.words
-    heard = [one for one in report["tried"] if one["modularity"] is not None]
-    dots = page.data["settings-figure"]["data"][0]
-    assert len(unpacked(dots["y"])) == len(heard)
-    assert unpacked(dots["y"]).max() == pytest.approx(max(one["modularity"] for one in heard), rel=1e-6)
-    assert dots["marker"]["symbol"].count("diamond") == 1
-    assert "the data chose that number" in page.words
-
-
-def test_number_of_clusters_alone_may_be_left_to_the_data(written):
+def test_a_number_of_clusters_that_the_data_chose_is_explained(written):
     X = np.random.default_rng(0).normal(size=(240, 5))
     X[:80] += 30
     X[80:160, 0] -= 40
-    model = SGL("auto", random_state=0).fit(X)
+    model = SGL(random_state=0).fit(X)
     page = written(model, [X])
     assert "cluster-count" in page.sections()
-    assert "settings" not in page.sections()
-    assert model.auto_report_["n_clusters"]["from"] == "pieces"
-    assert "fall into 3 groups" in page.words
+    assert f"The data suggest {model.n_clusters_} cluster" in page.words
+    assert "the data chose that number" in page.words
+    second = model.auto_report_["n_clusters"]["second"]
+    assert second is None or f"Second best is {second}" in page.words
+
+
+@pytest.mark.parametrize(("second", "closeness", "advice"), [(5, 0.95, "look at both"), (5, 0.2, "fairly clear")])
+def test_the_second_guess_and_its_closeness_are_told(written, digits, digits_model, second, closeness, advice):
+    ranked = [{"n_clusters": 10, "score": 2.0}, {"n_clusters": second, "score": 2.0 * closeness}]
+    told = copy(digits_model)
+    told.auto_report_ = {"n_clusters": {"chosen": 10, "ranked": ranked, "second": second, "closeness": closeness}}
+    page = written(told, [digits[0]])
+    assert f"Second best is 5, with {100 * closeness:.0f} % of the score" in page.words
+    assert advice in page.words
+    assert unpacked(page.data["cluster-count-figure"]["data"][0]["y"]).tolist() == pytest.approx([2 * closeness, 2.0])
+
+
+def test_layers_tell_which_clusters_become_one_and_what_it_costs(written, digits, digits_model):
+    page = written(digits_model, [digits[0]])
+    joins = [trace for trace in page.data["layers-figure"]["data"] if trace["mode"] == "lines"]
+    assert len(joins) == 9
+    assert "Fewer clusters: which become one" in page.captions
+    n_communities = digits_model.n_communities_
+    assert ("More clusters: which fall apart" in page.captions) == (n_communities > 10)
+    lost = digits_model.tree_[n_communities - 10, 2]
+    assert joins[0]["text"] == f"9 clusters left, {lost:.4f} of modularity lost"
+    assert f"{lost:.4f}" in page.words
+
+
+def test_the_map_can_be_coloured_by_a_handful_of_layers(written, digits, digits_model):
+    page = written(digits_model, [digits[0]])
+    layers = page.data["map-layers"]
+    options = [given for tag, given in page.tags if tag == "option"]
+    assert len(layers) == len(options) > 2
+    for layer, option in zip(layers, options, strict=True):
+        assert ("selected" in option) == (layer["n_clusters"] == 10)
+        expected = digits_model.labels_at(layer["n_clusters"])
+        np.testing.assert_array_equal(unpacked(layer["labels"]), expected)
+        assert len(layer["colours"]) == len(layer["symbols"]) == layer["n_clusters"]
+        assert [number[0] for number in layer["numbers"]] == np.unique(expected).tolist()
 
 
 def test_exact_structure_has_all_weight_in_its_blocks(written, digits):
@@ -97,7 +121,7 @@ def test_exact_structure_has_all_weight_in_its_blocks(written, digits):
 def test_one_cluster_has_no_map_and_no_features(written):
     X = np.random.default_rng(0).normal(size=(60, 4))
     page = written(SGL(1, random_state=0).fit(X), [X])
-    assert set(page.sections()) == {*ALWAYS} - {"map"}
+    assert set(page.sections()) - {"layers"} == {*ALWAYS} - {"map", "layers"}
     assert "1 cluster in 60 rows" in page.words
 
 

@@ -5,9 +5,9 @@ from kedge.plots.confidence_bars import confidence
 from kedge.plots.count_bars import cluster_count
 from kedge.plots.feature_cells import features
 from kedge.plots.graph_cells import anchor_graph
+from kedge.plots.layer_lines import layers
 from kedge.plots.objective_line import objective
 from kedge.plots.row_map import map
-from kedge.plots.setting_dots import settings_tried
 from kedge.plots.size_bars import cluster_sizes
 from kedge.plots.weight_lines import view_weights
 
@@ -18,8 +18,8 @@ __all__ = [
     "cluster_sizes",
     "confidence",
     "features",
+    "layers",
     "map",
     "objective",
-    "settings_tried",
     "view_weights",
 ]

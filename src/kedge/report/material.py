@@ -11,6 +11,7 @@ from scipy import sparse
 
 from kedge.plots.numbers.features import FeatureContrasts, contrast_features
 from kedge.plots.numbers.fitted_model import confidence_of, count_clusters, labels_of, needed
+from kedge.plots.numbers.layers import Layer, layers_of
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,11 @@ class Material:
     def confidence(self) -> NDArray[np.float64] | None:
         """How sure each label is."""
         return confidence_of(self.model)
+
+    @cached_property
+    def layers(self) -> list[Layer]:
+        """The clusters at other numbers of them, finest first."""
+        return layers_of(self.model)
 
     @cached_property
     def contrasts(self) -> list[FeatureContrasts]:

@@ -43,10 +43,10 @@
   const signed = (tenths) => `${tenths < 0 ? "−" : "+"}${(Math.abs(tenths) / 10).toFixed(1)}`;
 
   // What is said about a row of the map; its texts were escaped when the page was written.
-  const describe = (hover, place) => {
+  const describe = (hover, place, layer = null) => {
     const name = hover.names === undefined ? `row ${hover.rows[place]}` : `${hover.names[place]} (row ${hover.rows[place]})`;
-    const lines = [name, `cluster ${hover.labels[place]}`];
-    if (hover.confidence !== undefined) {
+    const lines = [name, layer === null ? `cluster ${hover.labels[place]}` : `cluster ${layer.labels[place]} of ${layer.n_clusters}`];
+    if (hover.confidence !== undefined && layer === null) {
       lines[1] += `, confidence ${(hover.confidence[place] / 100).toFixed(2)}`;
     }
     for (const view of hover.views ?? []) {
@@ -69,11 +69,15 @@
     return new kinds[packed.dtype](bytes.buffer);
   };
 
+  // Which rows each trace of the map shows; filled when the map is prepared.
+  const placesOf = new Map();
+
   const prepareMap = (figure, hover) => {
     const rows = figure.data.filter((trace) => trace.meta === "rows");
     const fast = hover.rows.length > MANY_POINTS && canDrawOnGraphicsCard();
     for (const trace of rows) {
-      trace.text = Array.from(unpack(trace.customdata), (place) => describe(hover, place));
+      placesOf.set(trace.name, Array.from(unpack(trace.customdata)));
+      trace.text = placesOf.get(trace.name).map((place) => describe(hover, place));
       delete trace.customdata;
     }
     if (fast) {
@@ -82,6 +86,23 @@
       }
     }
   };
+
+  // The map in the colours of another layer; anchors and the legend belong to the layer of the page.
+  const inLayer = (figure, hover, layer) => ({
+    data: figure.data.map((trace) => {
+      if (trace.meta !== "rows") {
+        return { ...trace, visible: false };
+      }
+      const places = placesOf.get(trace.name);
+      const look = (kind) => places.map((place) => kind[layer.labels[place]]);
+      const marker = { ...trace.marker, color: look(layer.colours), symbol: look(layer.symbols) };
+      return { ...trace, marker, text: places.map((place) => describe(hover, place, layer)) };
+    }),
+    layout: {
+      ...figure.layout, showlegend: false,
+      annotations: layer.numbers.map(([cluster, x, y]) => ({ x, y, text: String(cluster), showarrow: false, borderpad: 2 })),
+    },
+  });
 
   // Labels that would lie on one another are left out; hovering still tells them.
   const thinOut = (layout, width) => {
@@ -176,7 +197,20 @@
 
   const hover = read("map-hover");
   if (hover !== null) {
-    prepareMap(figures.get(document.getElementById("map-figure")), hover);
+    const map = document.getElementById("map-figure");
+    prepareMap(figures.get(map), hover);
+    const ownLayer = figures.get(map);
+    const layers = (read("map-layers") ?? []).map((layer) => ({ ...layer, labels: unpack(layer.labels) }));
+    const select = document.getElementById("map-layer");
+    const choose = () => {
+      figures.set(map, select.selectedOptions[0].defaultSelected ? ownLayer : inLayer(ownLayer, hover, layers[Number(select.value)]));
+      return drawFigures();
+    };
+    if (select !== null) {
+      // A browser may come back to a page with the choice that was made there.
+      select.selectedIndex = Array.from(select.options).findIndex((option) => option.defaultSelected);
+      select.addEventListener("change", choose);
+    }
   }
   dark.addEventListener("change", draw);
   window.addEventListener("beforeprint", () => { printing = true; draw(); });

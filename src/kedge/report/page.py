@@ -8,13 +8,13 @@ from kedge.report.sections.cluster_count import cluster_count
 from kedge.report.sections.confidence import confidence
 from kedge.report.sections.features import features
 from kedge.report.sections.graph import graph
+from kedge.report.sections.layers import layers
 from kedge.report.sections.objective import objective
 from kedge.report.sections.overview import overview, title_of
 from kedge.report.sections.parameters import parameters
 from kedge.report.sections.prototypes import prototypes
 from kedge.report.sections.row_map import row_map
 from kedge.report.sections.scores import scores
-from kedge.report.sections.settings import settings
 from kedge.report.sections.sizes import sizes
 from kedge.report.sections.views import view_weights
 
@@ -22,6 +22,7 @@ from kedge.report.sections.views import view_weights
 SECTIONS = (
     sizes,
     row_map,
+    layers,
     features,
     prototypes,
     confidence,
@@ -30,7 +31,6 @@ SECTIONS = (
     view_weights,
     objective,
     cluster_count,
-    settings,
     parameters,
 )
 # The page may not load anything from anywhere; Plotly compiles its drawing of many points, which is evaluation.

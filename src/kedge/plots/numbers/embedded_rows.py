@@ -13,6 +13,8 @@ from kedge.plots.numbers.fitted_model import count_clusters, labels_of, needed, 
 Array = NDArray[np.float64]
 # Points that a browser and a reader can still handle.
 MOST_POINTS = 20_000
+# Of more anchors a sample is shown, so that rows can be seen between them.
+MOST_ANCHORS = 500
 # Typical rows shown per cluster.
 PROTOTYPES = 5
 # Moves towards directions that show all clusters, and the squared distance below which they count as one place.
@@ -30,24 +32,28 @@ class RowMap:
         Which rows are shown.
     points, labels : arrays of shape (n_shown, 2) and (n_shown,)
         Where they lie, and their clusters.
-    anchor_points, anchor_labels : arrays of shape (n_anchors, 2) and (n_anchors,)
-        The same of the anchors.
+    anchors : array of shape (n_anchors_shown,)
+        Which anchors are shown.
+    anchor_points, anchor_labels : arrays of shape (n_anchors_shown, 2) and (n_anchors_shown,)
+        Where they lie, and their clusters.
     cluster_points : array of shape (n_clusters, 2)
         Medians of the rows shown; NaN for a cluster without rows.
     variance_shown : float
         Share of the variance of the shown rows that two directions keep.
-    n_rows : int
-        Number of all rows.
+    n_rows, n_anchors : int
+        Numbers of all rows and of all anchors.
     """
 
     rows: NDArray[np.intp]
     points: Array
     labels: NDArray[np.int64]
+    anchors: NDArray[np.intp]
     anchor_points: Array
     anchor_labels: NDArray[np.int64]
     cluster_points: Array
     variance_shown: float
     n_rows: int
+    n_anchors: int
 
 
 def can_be_mapped(model: Any) -> bool:
@@ -96,6 +102,8 @@ def map_rows(model: Any, X: Any = None, most: int = MOST_POINTS) -> RowMap:
     present, numbered = np.unique(shown, return_inverse=True)
     directions = spreading_directions(points - center, _group_means(points - center, numbered))
     flat = (points - center) @ directions
+    anchor_labels = np.asarray(model.anchor_labels_, dtype=np.int64)
+    anchors = sampled_by_cluster(anchor_labels, n_clusters, MOST_ANCHORS)
     medians = np.full((n_clusters, 2), np.nan)
     for cluster in present:
         medians[cluster] = np.median(flat[shown == cluster], axis=0)
@@ -103,11 +111,13 @@ def map_rows(model: Any, X: Any = None, most: int = MOST_POINTS) -> RowMap:
         rows=rows,
         points=flat,
         labels=shown,
-        anchor_points=(anchor_coordinates(model) - center) @ directions,
-        anchor_labels=np.asarray(model.anchor_labels_, dtype=np.int64),
+        anchors=anchors,
+        anchor_points=(anchor_coordinates(model)[anchors] - center) @ directions,
+        anchor_labels=anchor_labels[anchors],
         cluster_points=medians,
         variance_shown=float(flat.var(axis=0).sum() / max(points.var(axis=0).sum(), np.finfo(float).tiny)),
         n_rows=len(labels),
+        n_anchors=len(anchor_labels),
     )
 
 

@@ -34,7 +34,7 @@ def count_clusters(model: Any) -> int:
 
 
 def confidence_of(model: Any) -> NDArray[np.float64] | None:
-    """Return how stable the label of every row is; None where the model does not know."""
+    """Return how sure the label of every row is; None where the model does not know."""
     check_is_fitted(model)
     confidence = getattr(model, "confidence_", None)
     return None if confidence is None else np.asarray(confidence, dtype=np.float64)

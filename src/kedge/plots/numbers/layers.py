@@ -72,17 +72,109 @@ def layers_of(model: Any, counts: list[int] | None = None) -> list[Layer]:
     return found
 
 
-def members_of_coarser(layers: list[Layer], n_clusters: int) -> list[list[list[int]]]:
-    """Return, from the layer with that many clusters on, which of its clusters make up each cluster of each layer."""
+@dataclass(frozen=True)
+class Join:
+    """Clusters of the fit that become one on the way to a coarser layer.
+
+    Attributes
+    ----------
+    n_clusters : int
+        Clusters that are left afterwards.
+    parts : list of lists of int
+        What becomes one: clusters of ``labels_``, in groups where they were joined before.
+    loss : float
+        Modularity lost between the two layers.
+    path : array of shape (n_points, 2)
+        The line that joins the parts in a drawing: places along the clusters, and steps from the layer of the fit.
+    """
+
+    n_clusters: int
+    parts: list[list[int]]
+    loss: float
+    path: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClusterTree:
+    """How the clusters of a fit become one: their order in a drawing, the layers from there on, and the joins."""
+
+    order: list[int]
+    counts: list[int]
+    joins: list[Join]
+
+
+def cluster_tree(layers: list[Layer], n_clusters: int) -> ClusterTree:
+    """Follow the clusters of the fit from layer to layer until one is left."""
     start = [layer.n_clusters for layer in layers].index(n_clusters)
-    groups = [[cluster] for cluster in range(n_clusters)]
-    found = [groups]
-    for layer, coarser in zip(layers[start:-1], layers[start + 1 :], strict=True):
-        joined: list[list[int]] = [[] for _ in range(coarser.n_clusters)]
-        for cluster, group in enumerate(groups):
-            joined[int(layer.parents[cluster])] += group
-        groups = [sorted(group) for group in joined]
-        found.append(groups)
+    chosen = layers[start:]
+    counts = [layer.n_clusters for layer in chosen] + ([1] if n_clusters > 1 else [])
+    steps = _steps(chosen)
+    # Clusters that are joined late are far apart: sorted by where they go in the coarsest layer, then the next.
+    trail = np.array([step[1] for step in steps[::-1]]).T if steps else np.zeros((n_clusters, 1), dtype=np.int64)
+    order = sorted(range(n_clusters), key=lambda cluster: (*trail[cluster].tolist(), cluster))
+    heads = {cluster: (float(place), 0.0) for place, cluster in enumerate(order)}
+    groups, joins = {cluster: [cluster] for cluster in range(n_clusters)}, []
+    for depth, (layer, goes_to) in enumerate(steps, start=1):
+        for target in np.unique(goes_to).tolist():
+            parts = sorted({_first_of(groups, cluster) for cluster in np.flatnonzero(goes_to == target).tolist()})
+            if len(parts) < 2:
+                continue
+            ends = [heads[part] for part in parts]
+            middle = (float(np.mean([x for x, _ in ends])), float(depth))
+            path = [point for x, y in ends for point in (middle, (x, middle[1]), (x, y), (x, middle[1]), middle)]
+            joins.append(Join(counts[depth], [groups[part] for part in parts], layer.loss, np.array(path)))
+            whole = sorted(cluster for part in parts for cluster in groups.pop(part))
+            groups[whole[0]], heads[whole[0]] = whole, middle
+    return ClusterTree(order, counts, joins)
+
+
+def _steps(layers: list[Layer]) -> list[tuple[Layer, NDArray[np.int64]]]:
+    """Return every layer with where the clusters of the first one are in the next; all in one at the end."""
+    steps, place = [], np.arange(layers[0].n_clusters)
+    for layer in layers:
+        place = layer.parents[place]
+        steps.append((layer, place))
+    return steps if layers[0].n_clusters > 1 else []
+
+
+def _first_of(groups: dict[int, list[int]], cluster: int) -> int:
+    return next(first for first, group in groups.items() if cluster in group)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A cluster that falls apart on the way to a finer layer: which one, and the rows of its parts.
+
+    Attributes
+    ----------
+    n_clusters : int
+        Clusters that there are afterwards.
+    cluster : int
+        The cluster of ``labels_`` that holds it.
+    sizes : list of int
+        Rows of the parts, largest first.
+    loss : float
+        Modularity gained between the two layers, which is what joining loses.
+    """
+
+    n_clusters: int
+    cluster: int
+    sizes: list[int]
+    loss: float
+
+
+def cluster_splits(layers: list[Layer], n_clusters: int) -> list[Split]:
+    """Follow the clusters of the fit to finer layers."""
+    start = [layer.n_clusters for layer in layers].index(n_clusters)
+    found, of_fit = [], np.arange(n_clusters)
+    for layer in layers[:start][::-1]:
+        sizes = layer.sizes()
+        for parent in range(len(of_fit)):
+            parts = np.flatnonzero((layer.parents == parent) & (sizes > 0))
+            if len(parts) > 1:
+                rows = sorted(sizes[parts].tolist(), reverse=True)
+                found.append(Split(layer.n_clusters, int(of_fit[parent]), rows, layer.loss))
+        of_fit = of_fit[layer.parents]
     return found
 
 

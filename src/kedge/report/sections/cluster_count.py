@@ -4,7 +4,7 @@ import numpy as np
 
 from kedge.plots.colours import COLOURS
 from kedge.plots.numbers.choices import CountChoice, count_choice
-from kedge.report.markup import Section, figure, folded, paragraph, percent, table
+from kedge.report.markup import Section, counted, figure, folded, paragraph, percent, table
 from kedge.report.material import Material
 from kedge.report.plotly_figures import axis, figure_json
 
@@ -47,15 +47,9 @@ def cluster_count(material: Material) -> Section | None:
 
 
 def _in_words(choice: CountChoice) -> str:
-    searched = f"Numbers from {choice.least} to {choice.most} were considered on {choice.n_rows:,} rows."
-    if choice.kind == "pieces":
-        return (
-            f"The rows fall into {choice.chosen} groups that stay apart when every row gets more neighbours, so that "
-            f"number was taken. {searched}"
-        )
-    found = f"{choice.chosen} clusters fit the gaps in the spectrum of the graph of near rows best. {searched}"
+    found = f"The data suggest {counted(choice.chosen, 'cluster')}."
     if choice.second is None:
-        return found
+        return f"{found} No other number came into question. This is advice, not proof."
     warning = "so look at both" if choice.closeness >= CLOSE else "so the choice is fairly clear"
     share = percent(choice.closeness, 0)
     return f"{found} Second best is {choice.second}, with {share} of the score, {warning}. This is advice, not proof."

@@ -35,9 +35,8 @@ def confidence(material: Material) -> Section | None:
     share = percent(found.share_doubtful)
     label = f"Histogram of the confidence of all rows; {share} are below {DOUBTFUL:g}."
     caption = (
-        f"Which share of a row's company in repeated clusterings has its label; where the automatic mode let near rows "
-        f"decide, times the share of these that have it. {share} of the rows are below "
-        f"{DOUBTFUL:g} (hatched). That repeated clusterings agree does not make them right."
+        f"The share of a row's weight that lies in its own cluster. {share} of the rows are below {DOUBTFUL:g} "
+        f"(hatched): most of their weight lies in other clusters. High confidence does not make a label right."
     )
     bins = [
         (f"{low:.2f} to {high:.2f}", f"{count:,}")

@@ -25,8 +25,8 @@ def _what_was_found(material: Material) -> str:
     who = "the data chose that number" if model.n_clusters == "auto" else "that number was given"
     return (
         f"{type(model).__name__} put {counted(len(material.labels), 'row')} with {described} into "
-        f"<strong>{counted(material.n_clusters, 'cluster')}</strong> ({who}), by the weights that rebuild each row "
-        f"from {counted(len(model.anchor_labels_), 'anchor point')}. {spread if material.n_clusters > 1 else ''}"
+        f"<strong>{counted(material.n_clusters, 'cluster')}</strong> ({who}), by the weights that join each row "
+        f"to {counted(len(model.anchor_labels_), 'anchor point')}. {spread if material.n_clusters > 1 else ''}"
     )
 
 
@@ -35,12 +35,14 @@ def _how_sure(material: Material) -> str:
         return "How sure the labels are is not known: a fit as published does not measure it."
     doubtful = int((material.confidence < DOUBTFUL).sum())
     if doubtful == 0:
-        return f"No row has a confidence below {DOUBTFUL:g}: repeated clusterings leave all rows in their company."
+        return (
+            f"No row has a confidence below {DOUBTFUL:g}: all have at least half of their weight in their own cluster."
+        )
     share = percent(doubtful / len(material.labels))
     verb = "has" if doubtful == 1 else "have"
     return (
-        f"<strong>{share} of the rows</strong> ({doubtful:,}) {verb} a confidence below {DOUBTFUL:g}: in repeated "
-        f"clusterings, or among near rows, much of their company is in other clusters. These labels are worth a look."
+        f"<strong>{share} of the rows</strong> ({doubtful:,}) {verb} a confidence below {DOUBTFUL:g}: more than half "
+        f"of their weight lies in other clusters. These labels are worth a look."
     )
 
 

@@ -1,5 +1,6 @@
 """Rows and anchors in two directions."""
 
+from base64 import b64encode
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from kedge.plots.colours import SYMBOLS, colour_of, shape_of
 from kedge.plots.numbers.embedded_rows import RowMap, can_be_mapped, map_rows
 from kedge.plots.numbers.features import TOP_OF_ROW, top_features_of_rows
+from kedge.plots.numbers.layers import Layer
 from kedge.report.markup import Section, as_json, counted, figure, folded, percent, plotly_text, table
 from kedge.report.material import Material
 from kedge.report.plotly_figures import axis, figure_json
@@ -34,11 +36,59 @@ def row_map(material: Material) -> Section | None:
             if np.isfinite(x)
         ],
     }
+    choices = _layers_to_choose(material)
     figures = {
         "map-figure": figure_json(traces, layout, HEIGHT),
         "map-hover": as_json(_hover(material, found)),
     }
-    return Section("map", "Map of rows and anchors", _body(material, found), figures)
+    if len(choices) > 1:
+        figures["map-layers"] = as_json([_layer(layer, material, found) for layer in choices])
+    return Section("map", "Map of rows and anchors", _select(choices, material) + _body(material, found), figures)
+
+
+def _layers_to_choose(material: Material) -> list[Layer]:
+    """Return a handful of layers that rows can be coloured by: the shown one, near ones, the finest, the coarsest."""
+    shown = material.n_clusters
+    wanted = {2, shown // 2, shown - 1, shown, shown + 1, 2 * shown, material.layers[0].n_clusters}
+    return [layer for layer in material.layers if layer.n_clusters in wanted]
+
+
+def _layer(layer: Layer, material: Material, found: RowMap) -> dict[str, Any]:
+    """Return the clusters of the rows on the map, where their numbers stand, and how they look."""
+    labels = layer.labels[found.rows]
+    looks = _looks(layer, material)
+    medians = [
+        [cluster, *np.round(np.median(found.points[labels == cluster], axis=0), 4).tolist()]
+        for cluster in np.unique(labels).tolist()
+    ]
+    return {
+        "n_clusters": layer.n_clusters,
+        "labels": {"dtype": "i4", "bdata": b64encode(labels.astype("<i4").tobytes()).decode("ascii")},
+        "numbers": medians,
+        "colours": [colour_of(look) for look in looks],
+        "symbols": [SYMBOLS[shape_of(look)] for look in looks],
+    }
+
+
+def _looks(layer: Layer, material: Material) -> list[int]:
+    """Return whose colour each cluster of a layer has: where clusters became one, that of the largest."""
+    if layer.n_clusters >= material.n_clusters:
+        return list(range(layer.n_clusters))
+    together = np.zeros((layer.n_clusters, material.n_clusters), dtype=np.int64)
+    np.add.at(together, (layer.labels, material.labels), 1)
+    return [int(one) for one in together.argmax(axis=1)]
+
+
+def _select(layers: list[Layer], material: Material) -> str:
+    if len(layers) < 2:
+        return ""
+    options = "".join(
+        f'<option value="{place}"{" selected" if layer.n_clusters == material.n_clusters else ""}>'
+        f"{counted(layer.n_clusters, 'cluster')}</option>"
+        for place, layer in enumerate(layers)
+    )
+    select = f'<select id="map-layer">{options}</select>'
+    return f'<p class="choice"><label for="map-layer">Colour by layer</label> {select}</p>'
 
 
 def _rows_of(found: RowMap, cluster: int) -> dict[str, Any]:
@@ -65,7 +115,9 @@ def _anchors(found: RowMap) -> dict[str, Any]:
         "name": "anchors",
         "x": found.anchor_points[:, 0].astype(np.float32),
         "y": found.anchor_points[:, 1].astype(np.float32),
-        "text": [f"anchor {number}, cluster {label}" for number, label in enumerate(labels.tolist())],
+        "text": [
+            f"anchor {one}, cluster {of}" for one, of in zip(found.anchors.tolist(), labels.tolist(), strict=True)
+        ],
         "hoverinfo": "text",
         "marker": {
             "size": 10,
@@ -108,11 +160,14 @@ def _body(material: Material, found: RowMap) -> str:
     shown = "All rows are shown."
     if len(found.rows) < found.n_rows:
         shown = f"A sample of {len(found.rows):,} of the {found.n_rows:,} rows is shown."
+    if len(found.anchors) < found.n_anchors:
+        shown += f" Of the {found.n_anchors:,} anchors {len(found.anchors):,} are shown."
     caption = (
         f"Filled marks are rows, hollow ones anchors; numbers stand at the middle of each cluster. {shown} The two "
         f"directions were chosen, from the labels, to keep the centres of clusters apart, and hold "
         f"{percent(found.variance_shown, 0)} of the variance in the embedding: clusters that overlap here may be apart "
-        f"in other directions, and gaps here are no proof that clusters are real."
+        f"in other directions, and gaps here are no proof that clusters are real. In another layer the numbers are "
+        f"those of that layer, and merged clusters have the colour of the largest of them."
     )
     label = (
         f"Scatter plot of {counted(len(found.rows), 'row')} and {counted(len(found.anchor_labels), 'anchor')} in two "
