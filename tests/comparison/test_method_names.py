@@ -28,19 +28,17 @@ def test_every_baseline_can_be_named_once():
     names = known_methods()
     assert len(set(names)) == len(names)
     made = [
-        type(choice.make(2, 1, random_state=0, memory_limit=None)).__name__
+        type(choice.make(2, random_state=0, memory_limit=None)).__name__
         for choice in read_methods(names)
-        if choice.name not in ("sgl", "msgl", "automatic", "agglomerative")
+        if choice.name not in ("sgl", "msgl", "agglomerative")
     ]
     assert sorted(made) == sorted(method.name for method in baselines.available())
 
 
-def test_automatic_is_for_one_view_or_several():
-    (choice,) = read_methods("automatic")
-    one = choice.make("auto", 1, random_state=0, memory_limit=None)
-    several = choice.make(3, 2, random_state=0, memory_limit=None)
-    assert (type(one).__name__, one.alpha, one.n_clusters) == ("SGL", "auto", "auto")
-    assert (type(several).__name__, several.gamma, several.n_clusters) == ("MSGL", "auto", 3)
+def test_the_number_of_clusters_reaches_the_estimator():
+    one, several = read_methods("sgl,msgl:n_clusters=4")
+    assert one.make("auto", random_state=0, memory_limit=None).n_clusters == "auto"
+    assert several.make(3, random_state=0, memory_limit=None).n_clusters == 4
 
 
 @pytest.mark.parametrize(

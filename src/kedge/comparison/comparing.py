@@ -73,7 +73,7 @@ def compare(
     views = _checked_rows(X, observed)
     _check_count(n_clusters, views.n_rows)
     for choice in choices:
-        _check_settings(choice, len(views.arrays))
+        _check_settings(choice)
     classes = None if y is None else as_numbers(y, "y")
     if classes is not None and len(classes) != views.n_rows:
         raise ValueError(f"y has {len(classes)} labels and X has {views.n_rows} rows; give one label per row")
@@ -139,8 +139,8 @@ def _check_count(n_clusters: Any, n_rows: int) -> None:
         raise ValueError(f"n_clusters={n_clusters!r} should be 'auto' or an integer from 1 to the {n_rows} rows of X")
 
 
-def _check_settings(choice: MethodChoice, n_views: int) -> None:
-    allowed = choice.parameter_names(n_views)
+def _check_settings(choice: MethodChoice) -> None:
+    allowed = choice.parameter_names()
     for name in choice.settings:
         if name not in allowed:
             raise ValueError(f"methods: {choice.name} has no setting {name!r}; it has {', '.join(allowed)}")

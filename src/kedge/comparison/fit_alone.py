@@ -89,12 +89,7 @@ def _fit(task: FitTask, out: BinaryIO) -> FitRecord:
         memory, started = PeakMemory(), time.perf_counter()
         try:
             X, arguments = input_for(task.choice, task.views)
-            model = task.choice.make(
-                task.n_clusters,
-                len(task.views.arrays),
-                random_state=task.random_state,
-                memory_limit=task.memory_limit,
-            )
+            model = task.choice.make(task.n_clusters, random_state=task.random_state, memory_limit=task.memory_limit)
             _watch_memory(task, out)
             memory, started = PeakMemory(), time.perf_counter()
             labels = np.asarray(model.fit(X, **arguments).labels_, dtype=np.int64)

@@ -61,10 +61,10 @@ def why_not(choice: MethodChoice, views: Views, n_clusters: int | str, memory_li
     n_views = len(views.arrays)
     if choice.settings.get("n_clusters", n_clusters) == "auto" and not choice.finds_count:
         return "needs a number of clusters, and no method of this comparison found one"
-    if views.observed is not None and choice.name not in ("msgl", "automatic"):
+    if views.observed is not None and choice.name != "msgl":
         if n_views == 1:
             return "some rows are NaN"
-        return "some rows lack views, and only msgl and automatic take such rows"
+        return "some rows lack views, and only msgl takes such rows"
     if choice.name != "agglomerative":
         return None
     if all(sparse.issparse(array) for array in views.arrays):
@@ -88,7 +88,7 @@ def input_for(choice: MethodChoice, views: Views) -> tuple[Any, dict[str, Any]]:
         named = dict(zip(views.names, views.arrays, strict=True))
         return named, {} if views.observed is None else {"observed": views.observed}
     scaled = [
-        learn_array_scaling("auto", array, name).apply(array)
+        learn_array_scaling("auto", array, name, several=True).apply(array)
         for name, array in zip(views.names, views.arrays, strict=True)
     ]
     return side_by_side(scaled), {}

@@ -13,7 +13,7 @@ from kedge.estimators.multi_view import MSGL
 from kedge.estimators.single_view import SGL
 
 # Names of ours and of scikit-learn's that are no baselines, and short names of baselines.
-_OWN = ("sgl", "msgl", "automatic")
+_OWN = ("sgl", "msgl")
 _SHORT = {"spectral": "SpectralClustering"}
 _AGGLOMERATIVE = "agglomerative"
 
@@ -42,7 +42,7 @@ class MethodChoice:
     def takes_views(self) -> bool:
         """Whether the method itself takes several views; the others get them side by side."""
         if self.name in _OWN or self.name == _AGGLOMERATIVE:
-            return self.name in ("msgl", "automatic")
+            return self.name == "msgl"
         return bool(_baseline(self.name).kind == "multi")
 
     @property
@@ -50,15 +50,13 @@ class MethodChoice:
         """Whether it takes ``n_clusters="auto"``."""
         return self.name in _OWN
 
-    def make(self, n_clusters: int | str, n_views: int, *, random_state: Any, memory_limit: float | None) -> Any:
+    def make(self, n_clusters: int | str, *, random_state: Any, memory_limit: float | None) -> Any:
         """Return an estimator to fit.
 
         Parameters
         ----------
         n_clusters : int or "auto"
             Number of clusters, unless the settings say otherwise.
-        n_views : int
-            Number of views; decides between one and several where the method is for both.
         random_state : int, RandomState instance or None
             Seed.
         memory_limit : float or None
@@ -69,16 +67,14 @@ class MethodChoice:
             return SGL(**parameters)
         if self.name == "msgl":
             return MSGL(**parameters)
-        if self.name == "automatic":
-            return (MSGL if n_views > 1 else SGL).automatic(**parameters)
         if self.name == _AGGLOMERATIVE:
             return AgglomerativeClustering(**{key: parameters[key] for key in parameters if key != "random_state"})
         return _baseline(self.name).estimator(**({"memory_limit": memory_limit} | parameters))
 
-    def parameter_names(self, n_views: int) -> list[str]:
+    def parameter_names(self) -> list[str]:
         """Return the settings that the method takes."""
         bare = MethodChoice(self.name)
-        return sorted(bare.make(2, n_views, random_state=None, memory_limit=None).get_params())
+        return sorted(bare.make(2, random_state=None, memory_limit=None).get_params())
 
 
 def known_methods() -> list[str]:
@@ -87,8 +83,8 @@ def known_methods() -> list[str]:
     Examples
     --------
     >>> from kedge.comparison import known_methods
-    >>> known_methods()[:7]
-    ['sgl', 'msgl', 'automatic', 'kmeans', 'spectral', 'lsc', 'agglomerative']
+    >>> known_methods()[:6]
+    ['sgl', 'msgl', 'kmeans', 'spectral', 'lsc', 'agglomerative']
     """
     first = [*_OWN, "kmeans", "spectral", "lsc", _AGGLOMERATIVE]
     shortened = {long.lower() for long in _SHORT.values()}
