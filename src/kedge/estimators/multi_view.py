@@ -17,26 +17,28 @@ from kedge.model.view_weighting import FixedWeighting, NormalisedWeighting, Publ
 class MSGL(ReadsViews, AnchorGraphClusterer):
     """Cluster rows that are described by several views, through one graph that rebuilds all of them from anchors.
 
-    Every row has one set of weights on m anchors, and these rebuild all of its views, each from that view's part of the
-    anchors. How much a view counts is learnt: the better the anchors rebuild it, the more. Otherwise the model is that
-    of :class:`SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. For n
-    rows, d features in all and s weights per row, a pass takes O(n m d + n m s) time; there are a few passes.
+    Every row has one set of weights on m anchors, which all of its views share, each with its own part of the anchors.
+    How much a view counts is learnt: the better the anchors rebuild it, the more. Otherwise the model is that of
+    :class:`SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. For n rows,
+    d features in all and s weights per row, a pass takes O(n m d + n m s) time; there are a few passes.
 
     X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a
     MuData object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
-        Number of clusters; "auto" takes the number that near rows suggest, see ``auto_report_["n_clusters"]``. Advice,
-        not proof: exact where clusters are apart, a guess where they are not.
+    n_clusters : int or "auto", default="auto"
+        Number of clusters; "auto" takes as many as the data suggests, see ``auto_report_["n_clusters"]``. Advice, not
+        proof. Other numbers come from the same fit: see :meth:`labels_at`.
     n_clusters_range : tuple of two ints or None, default=None
-        Least and most clusters that "auto" may find; None means 2 and the lesser of 60 and a fifth of the rows.
+        Least and most clusters that "auto" may find; None sets no limits.
     views : list or dict or None, default=None
         Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
         also names them. None means that such an X is one view.
     n_anchors : int or "auto", default="auto"
-        Number of anchors; "auto" takes five per cluster, and never more than there are rows.
+        Number of anchors of one set. "auto" takes two for every three rows up to 5,000 rows, and 1,000 to 3,000 beyond.
+        Up to 5,000 rows, or with fewer than 500 anchors, every row is rebuilt from all anchors of a set; otherwise it
+        is joined to its 3 to 5 nearest.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
         n_features of the view) per view, in the units of X.
@@ -45,9 +47,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         lack views, k-means over the views that are there. "aligned": chosen per view, then matched by an assignment on
         the rows that views share. "per_view": chosen per view and not matched, as published; one set of weights can
         then not suit two views at once.
-    alpha : float or "auto", default=0.01
-        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, lets the data
-        decide: see :meth:`automatic`.
+    alpha : float or "auto", default=0.1
+        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, means the default.
     beta : float or "auto", default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
     gamma : float or "auto", default=-5.0
@@ -60,23 +61,28 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         with the other views. With one or two views that is the same for all.
     locality : float or "auto", default=0.0
         Weight of the distance to each anchor: rows are rebuilt from near anchors.
-    scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, or a list or dict of them, default="auto"
-        How each view is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length,
-        columns then rows; "auto" takes "l2" for sparse views and for counts that are mostly zero, else "zscore_l2".
-        All but "none" also divide the view by its mean row length, so that no view counts more for its units. Learnt
-        in ``fit`` from the rows that have the view, applied in ``predict``.
+    scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, or a list or dict of them, default="auto"
+        How each view is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to
+        unit length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts,
+        "l2" for other sparse views and for counts that are mostly zero, else "zscore_l2"; see ``scalings_[v]["kind"]``.
+        All but "none" also divide the view by its mean row length, so that no view counts more for its units. Learnt in
+        ``fit`` from the rows that have the view, applied in ``predict``.
     penalty_scale : {"relative", "absolute"}, default="relative"
         Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
     penalty : {"centroid", "degree"}, default="centroid"
         "centroid" never lets the objective rise; "degree" is the published form.
+    partition : {"communities", "spectral"}, default="communities"
+        How the graph is cut: into communities of high modularity, merged down to ``n_clusters``; or, as in the paper,
+        by k-means on its leading singular vectors.
     structure : {"soft", "exact"}, default="soft"
         "exact": ``graph_`` has exactly ``n_clusters`` connected components and ``labels_`` are those components.
     signed : bool, default=False
         Mirror the anchors, so that x and -x are in one subspace. For linear subspaces through the origin.
     n_neighbors : int, default=1
-        Nearest anchors that vote in ``predict``.
-    predict_with : {"anchors", "graph"}, default="anchors"
-        ``predict`` by the nearest labelled anchors, or by solving the row problem and embedding the row.
+        How many nearest anchors decide, by majority, with ``predict_with="anchors"``.
+    predict_with : {"graph", "anchors"}, default="graph"
+        "graph" weighs a row as ``fit`` does and takes the cluster that holds most of its weight, so fitted rows keep
+        their labels; "anchors" takes the nearest labelled anchors.
     recipe : {"kedge", "published"}, default="kedge"
         "published" follows the authors' release in what the other parameters leave open; see :meth:`as_published`.
     first_penalty : array of shape (n_samples, n_anchors) or None, default=None
@@ -86,11 +92,10 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     tol : float, default=1e-4
         The fit ends when the objective falls by less than this share in a pass.
     n_init : int or "auto", default="auto"
-        Sets of anchors, of ``n_anchors`` up to twice as many, whose graphs are joined: less luck, more time. "auto"
-        takes one set if ``n_anchors`` is given, else ten up to 5,000 rows, then as many as keep the rows of all sets
-        below 50,000, at least one.
+        Sets of anchors whose graphs are joined: less luck, more time. "auto" takes four up to 5,000 rows, beyond that
+        as many as stay affordable, from one to three.
     random_state : int, RandomState instance or None, default=None
-        Seed of the anchors and of the final k-means.
+        Seed of the anchors and of the search for communities.
     n_jobs : int or None, default=None
         Blocks of rows solved at a time; None or -1 means every processor. Does not change the result.
     verbose : int, default=0
@@ -113,7 +118,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     graph_ : CSR array of shape (n_samples, n_anchors)
         Weights of the rows on the anchors; nonnegative, rows sum to one.
     anchors_ : list of ndarrays of shape (n_anchors, n_features of the view)
-        The anchors in every view, scaled as the view is.
+        The anchors in every view, in the units of the scaled view.
     anchor_labels_ : ndarray of shape (n_anchors,)
         Cluster of each anchor.
     embedding_, anchor_embedding_ : ndarrays of shape (n_samples, n_clusters) and (n_anchors, n_clusters)
@@ -131,18 +136,24 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     n_iter_ : int
         Passes over the rows.
     n_clusters_ : int
-        Number of clusters asked for, or found.
+        Number of clusters in ``labels_``.
+    n_communities_ : int
+        Number of communities before they are merged; the finest layer.
+    tree_ : ndarray of shape (n_communities_ - 1, 4)
+        The merges, as in SciPy's linkage: the two that merge (communities are 0 to n_communities_ - 1, row t makes
+        n_communities_ + t), the modularity lost, and the size of the union.
     confidence_ : ndarray of shape (n_samples,) or None
-        How stable each label is: which share of the row's company in repeated clusterings has its label, from 0 to 1;
-        where the automatic mode lets near rows decide, times the share of these that have it.
-        Rows below 0.5 are worth a look. None with ``recipe="published"``.
+        How sure each label is, from 0 to 1: the share of the row's weight that lies in its own cluster. Rows below 0.5
+        are worth a look. None with ``recipe="published"``.
     auto_report_ : dict or None
-        What was tried where parameters were left to the data, what it scored, and why it was chosen.
+        With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
+        ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.
+        None if the number was given.
     locality_ : float
         The locality of ``graph_``: the parameter, or what the data decided.
     n_components_ : int
         Connected components of ``graph_`` that hold a row.
-    singular_values_, cluster_centers_, ridge_factors_, embedding_anchors_, anchor_set_sizes_
+    singular_values_, cluster_centers_, ridge_factors_, embedding_anchors_, anchor_set_sizes_, scalings_
         As in :class:`SGL`; anchors are lists with one array per view.
     n_features_in_ : int
         Number of features of all views.
@@ -264,6 +275,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
             "recipe": "published",
             "scale": "none",
             "partition": "spectral",
+            "predict_with": "anchors",
             "anchor_alignment": "per_view",
             "n_init": 1,
             "max_iter": 30,
@@ -297,9 +309,9 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     ) -> Any:
         """Give new rows the clusters of the fit; they may lack views.
 
-        With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, by the weighted sum of
-        squared distances over the views that a row has; with "graph" the row problem is solved, the row embedded, and
-        the cluster that of the nearest centre.
+        With ``predict_with="graph"`` a row is weighed as in ``fit``, by the views that it has, and gets the cluster
+        that holds most of its weight, with ``partition="spectral"`` that of the nearest centre; with "anchors" the
+        nearest ``n_neighbors`` labelled anchors decide, by the weighted sum of squared distances over those views.
 
         Parameters
         ----------
@@ -307,11 +319,17 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
             New rows with the same views; None in a list, or a name left out of a dict, is a view that all rows lack.
         observed : as in fit
             Which views each row has.
+        n_clusters : int or None, default=None
+            Another layer of the tree, as in :meth:`SGL.labels_at`; None means ``n_clusters_``.
+        return_confidence : bool, default=False
+            Whether to return how sure the labels are as well.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Cluster of each row; of Dask arrays a lazy Dask array.
+        confidence : ndarray of shape (n_samples,)
+            Share of the weight of each row that lies in its cluster; only with ``return_confidence``.
         """
         return self._predict_views(self._read(X, observed, reset=False), n_clusters, return_confidence)
 

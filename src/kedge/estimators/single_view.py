@@ -16,48 +16,55 @@ from kedge.model.view_weighting import FixedWeighting, ViewWeighting
 class SGL(AnchorGraphClusterer):
     """Cluster rows by the graph of weights that rebuild them from anchor points.
 
-    Each row is written as a convex combination of m anchors by ridge-regularised least squares over the simplex. The
-    weights are a bipartite graph between rows and anchors, optionally pulled towards k connected components by a
-    spectral penalty; its leading singular vectors, damped and scaled to unit rows, are clustered by k-means. For
-    n rows, d features and s weights per row, a pass takes O(n m d + n m s) time, and memory beyond X is
-    O(n s + m^2). Without the structure penalty (``beta=0``) one pass is the whole fit.
+    Few rows are each written as a convex combination of m anchors, by ridge-regularised least squares over the simplex;
+    many rows are joined to their nearest anchors. The weights are a bipartite graph between rows and anchors, which is
+    cut into communities; these are merged, the pair that loses least modularity first, down to ``n_clusters``. Rows are
+    centred and projected onto at most 50 principal components first. For n rows, d features and s weights per row, a
+    pass takes O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without the structure penalty (``beta=0``)
+    one pass is the whole fit.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
-        Number of clusters; "auto" takes the number that near rows suggest, see ``auto_report_["n_clusters"]``. Advice,
-        not proof: exact where clusters are apart, a guess where they are not.
+    n_clusters : int or "auto", default="auto"
+        Number of clusters; "auto" takes as many as the data suggests, see ``auto_report_["n_clusters"]``. Advice, not
+        proof. Other numbers come from the same fit: see :meth:`labels_at`.
     n_clusters_range : tuple of two ints or None, default=None
-        Least and most clusters that "auto" may find; None means 2 and the lesser of 60 and a fifth of the rows.
+        Least and most clusters that "auto" may find; None sets no limits.
     n_anchors : int or "auto", default="auto"
-        Number of anchors; "auto" takes five per cluster, and never more than there are rows.
+        Number of anchors of one set. "auto" takes two for every three rows up to 5,000 rows, and 1,000 to 3,000 beyond.
+        Up to 5,000 rows, or with fewer than 500 anchors, every row is rebuilt from all anchors of a set; otherwise it
+        is joined to its 3 to 5 nearest.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or array, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, of shape (n_anchors,
         n_features) and in the units of X.
-    alpha : float or "auto", default=0.01
-        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, lets the data
-        decide: see :meth:`automatic`.
+    alpha : float or "auto", default=0.1
+        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, means the default.
     beta : float or "auto", default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
     locality : float or "auto", default=0.0
         Weight of the distance to each anchor: rows are rebuilt from near anchors. Zero is the published model; values
         up to one help on dense data with many rows per anchor.
-    scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, default="none"
-        How X is scaled first: columns to mean zero and variance one, columns to [0, 1], rows to unit length, columns
-        then rows; "auto" takes "l2" for sparse X and for counts that are mostly zero, else "zscore_l2". Learnt in
-        ``fit``, applied in ``predict``.
+    scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, default="auto"
+        How X is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to unit
+        length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts, "l2"
+        for other sparse rows, "zscore" for dense columns in different units, else "none"; see
+        ``scalings_[0]["kind"]``. Learnt in ``fit``, applied in ``predict``.
     penalty_scale : {"relative", "absolute"}, default="relative"
         Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
     penalty : {"centroid", "degree"}, default="centroid"
         "centroid" never lets the objective rise; "degree" is the published form.
+    partition : {"communities", "spectral"}, default="communities"
+        How the graph is cut: into communities of high modularity, merged down to ``n_clusters``; or, as in the paper,
+        by k-means on its leading singular vectors.
     structure : {"soft", "exact"}, default="soft"
         "exact": ``graph_`` has exactly ``n_clusters`` connected components and ``labels_`` are those components.
     signed : bool, default=False
         Mirror the anchors, so that x and -x are in one subspace. For linear subspaces through the origin.
     n_neighbors : int, default=1
-        Nearest anchors that vote in ``predict``.
-    predict_with : {"anchors", "graph"}, default="anchors"
-        ``predict`` by the nearest labelled anchors, or by solving the row problem and embedding the row.
+        How many nearest anchors decide, by majority, with ``predict_with="anchors"``.
+    predict_with : {"graph", "anchors"}, default="graph"
+        "graph" weighs a row as ``fit`` does and takes the cluster that holds most of its weight, so fitted rows keep
+        their labels; "anchors" takes the nearest labelled anchors.
     recipe : {"kedge", "published"}, default="kedge"
         "published" follows the authors' release in what the other parameters leave open; see :meth:`as_published`.
     first_penalty : array of shape (n_samples, n_anchors) or None, default=None
@@ -67,11 +74,10 @@ class SGL(AnchorGraphClusterer):
     tol : float, default=1e-4
         The fit ends when the objective falls by less than this share in a pass.
     n_init : int or "auto", default="auto"
-        Sets of anchors, of ``n_anchors`` up to twice as many, whose graphs are joined: less luck, more time. "auto"
-        takes one set if ``n_anchors`` is given, else ten up to 5,000 rows, then as many as keep the rows of all sets
-        below 50,000, at least one.
+        Sets of anchors whose graphs are joined: less luck, more time. "auto" takes four up to 5,000 rows, beyond that
+        as many as stay affordable, from one to three.
     random_state : int, RandomState instance or None, default=None
-        Seed of the anchors and of the final k-means.
+        Seed of the anchors and of the search for communities.
     n_jobs : int or None, default=None
         Blocks of rows solved at a time; None or -1 means every processor. Does not change the result.
     verbose : int, default=0
@@ -94,7 +100,7 @@ class SGL(AnchorGraphClusterer):
     graph_ : CSR array of shape (n_samples, n_anchors)
         Weights of the rows on the anchors; nonnegative, rows sum to one.
     anchors_ : ndarray of shape (n_anchors, n_features)
-        The anchors of all sets, scaled as X is; with ``structure="exact"`` those that the graph uses.
+        The anchors of all sets, in the units of the scaled rows; with ``structure="exact"`` those that the graph uses.
     anchor_labels_ : ndarray of shape (n_anchors,)
         Cluster of each anchor.
     embedding_ : ndarray of shape (n_samples, n_clusters)
@@ -106,26 +112,34 @@ class SGL(AnchorGraphClusterer):
     n_iter_ : int
         Passes over the rows.
     n_clusters_ : int
-        Number of clusters asked for, or found.
+        Number of clusters in ``labels_``.
+    n_communities_ : int
+        Number of communities before they are merged; the finest layer.
+    tree_ : ndarray of shape (n_communities_ - 1, 4)
+        The merges, as in SciPy's linkage: the two that merge (communities are 0 to n_communities_ - 1, row t makes
+        n_communities_ + t), the modularity lost, and the size of the union.
     confidence_ : ndarray of shape (n_samples,) or None
-        How stable each label is: which share of the row's company in repeated clusterings has its label, from 0 to 1;
-        where the automatic mode lets near rows decide, times the share of these that have it.
-        Rows below 0.5 are worth a look. None with ``recipe="published"``.
+        How sure each label is, from 0 to 1: the share of the row's weight that lies in its own cluster. Rows below 0.5
+        are worth a look. None with ``recipe="published"``.
     auto_report_ : dict or None
-        What was tried where parameters were left to the data, what it scored, and why it was chosen.
+        With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
+        ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.
+        None if the number was given.
     locality_ : float
         The locality of ``graph_``: the parameter, or what the data decided.
     n_components_ : int
         Connected components of ``graph_`` that hold a row.
     singular_values_ : ndarray of shape (n_directions,)
-        Leading singular values of the scaled graph, in [0, 1]; as many ones as it has components. Labels are found in
-        n_directions = 1.2 n_clusters (rounded up) directions, each damped by the square of its singular value.
-    cluster_centers_ : ndarray of shape (n_clusters, n_directions)
-        Centres of the clusters among the damped rows at unit length.
+        Leading singular values of the scaled graph, in [0, 1]; as many ones as it has components. There are n_clusters
+        directions; with ``partition="spectral"`` 1.2 times as many, rounded up, each damped by the square of its value.
+    cluster_centers_ : ndarray of shape (n_clusters, n_directions) or None
+        With ``partition="spectral"``, centres of the clusters among the damped rows at unit length.
     ridge_factors_ : ndarray of shape (n_clusters,) or None
         With ``structure="exact"``, by how much the ridge of each cluster was raised to connect it.
-    embedding_anchors_ : ndarray of shape (n_all_anchors, n_features)
-        The anchors that ``transform`` and prediction by the graph use; ``anchors_`` unless ``structure="exact"``.
+    embedding_anchors_ : ndarray of shape (n_all_anchors, n_components)
+        The anchors that ``transform`` and prediction by the graph use, on the principal components.
+    scalings_ : list of dicts
+        How X was scaled and projected: "kind" and what was learnt.
     anchor_set_sizes_ : ndarray of shape (n_sets,)
         How many of them belong to each set.
     n_features_in_ : int
@@ -135,6 +149,7 @@ class SGL(AnchorGraphClusterer):
 
     See Also
     --------
+    kedge.communities : The communities on their own.
     kedge.simplex_qp : The row problem on its own.
     kedge.select_anchors : The anchors on their own.
 
@@ -239,6 +254,7 @@ class SGL(AnchorGraphClusterer):
             "recipe": "published",
             "scale": "none",
             "partition": "spectral",
+            "predict_with": "anchors",
             "n_init": 1,
             "max_iter": 100,
             "tol": 1e-3,
@@ -267,18 +283,25 @@ class SGL(AnchorGraphClusterer):
     def predict(self, X: Any, *, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
         """Give new rows the clusters of the fit.
 
-        With ``predict_with="anchors"`` the nearest ``n_neighbors`` labelled anchors vote, at O(n_anchors n_features)
-        per row; with "graph" the row problem is solved, the row embedded, and the cluster that of the nearest centre.
+        With ``predict_with="graph"`` a row is weighed as in ``fit`` and gets the cluster that holds most of its weight,
+        with ``partition="spectral"`` that of the nearest centre; with "anchors" the nearest ``n_neighbors`` labelled
+        anchors decide.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             New rows.
+        n_clusters : int or None, default=None
+            Another layer of the tree, as in :meth:`labels_at`; None means ``n_clusters_``.
+        return_confidence : bool, default=False
+            Whether to return how sure the labels are as well.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Cluster of each row; of Dask arrays a lazy Dask array.
+        confidence : ndarray of shape (n_samples,)
+            Share of the weight of each row that lies in its cluster; only with ``return_confidence``.
         """
         return self._predict_views(self._read(X, reset=False), n_clusters, return_confidence)
 
