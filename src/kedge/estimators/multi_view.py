@@ -19,8 +19,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
 
     Every row has one set of weights on m anchors, which all of its views share, each with its own part of the anchors.
     How much a view counts is learnt: the better the anchors rebuild it, the more. Otherwise the model is that of
-    :class:`SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. For n rows,
-    d features in all and s weights per row, a pass takes O(n m d + n m s) time; there are a few passes.
+    :class:`SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. For n
+    rows, d features in all and s weights per row, a pass takes O(n m d + n m s) time; there are a few passes.
 
     X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a
     MuData object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
