@@ -29,7 +29,8 @@ def rows_of(seed, n=60, d=5):
 @settings(max_examples=20)
 def test_without_structure_penalty_the_graph_is_the_simplex_ridge_solution_of_one_pass(seed, alpha):
     X = rows_of(seed)
-    model = SGL(3, n_anchors=9, alpha=alpha, penalty_scale="absolute", random_state=0).fit(X)
+    options = {"n_init": 1, "scale": "none", "penalty_scale": "absolute", "random_state": 0}
+    model = SGL(3, n_anchors=9, alpha=alpha, **options).fit(X)
     gram = model.anchors_ @ model.anchors_.T
     expected = simplex_qp(2 * (gram + alpha * np.eye(9)), -2 * X @ model.anchors_.T)
     np.testing.assert_allclose(model.graph_.toarray(), expected, rtol=0, atol=1e-12)
@@ -136,9 +137,11 @@ def test_orthogonal_subspaces_are_found(nonnegative, n_anchors):
 
 def test_very_large_alpha_makes_all_weights_equal():
     X = rows_of(5)
-    with pytest.warns(UserWarning, match="alpha"):
-        model = SGL(3, n_anchors=10, alpha=1e12, penalty_scale="absolute", random_state=0).fit(X)
-    np.testing.assert_allclose(model.graph_.toarray(), 0.1, atol=1e-6)
+    options = {"n_anchors": 10, "n_init": 1, "alpha": 1e12, "penalty_scale": "absolute", "random_state": 0}
+    for partition in ("communities", "spectral"):
+        with pytest.warns(UserWarning, match="alpha"):
+            model = SGL(3, partition=partition, **options).fit(X)
+        np.testing.assert_allclose(model.graph_.toarray(), 0.1, atol=1e-6)
 
 
 def test_large_alpha_with_exact_structure_does_not_become_k_means():
@@ -159,10 +162,10 @@ def test_large_alpha_with_exact_structure_does_not_become_k_means():
     np.testing.assert_allclose(squares, 3 * 50 / 3, rtol=1e-6)
 
 
-def test_relative_penalties_are_in_units_of_the_anchors_and_of_rows_per_cluster():
+def test_relative_penalties_are_in_units_of_the_spread_of_the_anchors_and_of_rows_per_cluster():
     X = rows_of(7)
     anchors = X[::5]
-    unit = np.square(anchors).sum(axis=1).mean()
+    unit = np.square(anchors - anchors.mean(axis=0)).sum(axis=1).mean()
     relative = SGL(3, anchors=anchors, alpha=0.1, beta=0.3, random_state=0).fit(X)
     absolute = SGL(
         3, anchors=anchors, alpha=0.1 * unit, beta=0.3 * unit * 60 / 3, penalty_scale="absolute", random_state=0

@@ -288,7 +288,10 @@ def _cluster_rows(
     if layers is None:
         assert plan.n_clusters is not None
         assert digest.spectrum is not None
-        own, centers = label_as_published(np.asarray(result.embedding), plan.n_clusters, random_state)
+        embedding = result.embedding
+        if embedding is None:  # there was no pass before the last
+            embedding = np.asarray(engine.embedding(digest.spectrum.row_map[layout.anchor_of]))
+        own, centers = label_as_published(embedding, plan.n_clusters, random_state)
         given = GivenLabels(own)
         sums = engine.sum_blocks(partial(sum_clusters, given, len(centers)))
         return digest.spectrum, _Clusters(given, sums, _layers_of(digest, layout, sums), centers)

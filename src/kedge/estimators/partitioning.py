@@ -21,6 +21,9 @@ from kedge.partition.communities import at_least, cut_tree, merge_tree
 
 Array = NDArray[np.float64]
 
+# Differences between weights, as a share of the largest, that are taken for rounding.
+_ROUNDING = 1e-13
+
 
 @dataclass(frozen=True)
 class Layers:
@@ -101,13 +104,16 @@ def find_layers(
     used = np.flatnonzero(digest.column_sums > 0)
     if engine.n_rows <= MOST_REBUILT_ROWS:
         weights = folded(engine.take(np.arange(engine.n_rows)), layout)[:, used]
-        graph, member = _row_graph(weights, digest.column_sums[used]), weights
+        whole, member = _row_graph(weights, digest.column_sums[used]), weights
     else:
-        gram = sparse.csr_array(digest.gram)[used][:, used]
-        graph, member = _without_diagonal(gram), None
-    labels, resolution = at_least(graph, n_clusters or 1, 1.0, seed)
+        whole, member = sparse.csr_array(digest.gram)[used][:, used], None
+    graph = _without_diagonal(whole)
+    alike = _all_alike(whole)
+    labels, resolution = at_least(graph, 1 if alike else n_clusters or 1, 1.0, seed)
     evidence = None
-    if n_clusters is None:
+    if alike:
+        labels, evidence = np.zeros_like(labels), None if n_clusters else CountEvidence([1], [1.0])
+    elif n_clusters is None:
         labels, resolution, evidence = count_clusters(graph, labels, seed, count_range)
     n_communities = int(labels.max()) + 1
     one_hot = np.zeros((len(labels), n_communities))
@@ -163,9 +169,15 @@ def folded(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_a
 def _row_graph(weights: sparse.csr_array, column_sums: Array) -> sparse.csr_array:
     wide = weights.astype(np.float64)
     scaled = wide @ sparse.diags_array(1.0 / column_sums)
-    graph = _without_diagonal(sparse.csr_array(scaled @ wide.T))
+    graph = sparse.csr_array(scaled @ wide.T)
     # Rounding must not make it differ from its transpose.
     return sparse.csr_array((graph + graph.T) / 2)
+
+
+def _all_alike(graph: sparse.csr_array) -> bool:
+    """Whether every node is as close to all others as to itself, to within rounding: there is nothing to cut."""
+    n_nodes = graph.shape[0]
+    return bool(graph.nnz == n_nodes**2 and np.ptp(graph.data) <= _ROUNDING * graph.data.max())
 
 
 def _without_diagonal(graph: sparse.csr_array) -> sparse.csr_array:
