@@ -5,7 +5,8 @@ for every three rows, so that an anchor is the mean of very few rows, in four se
 
 Many rows are joined to their few nearest anchors. Finer anchors follow the shape of clusters better, but cost time in
 proportion: their number times that of the rows is kept within a budget, never below a thousand anchors, up to three
-sets of three thousand.
+sets of three thousand. Rows of few features are joined to near anchors, too: in few dimensions anchors far away rebuild
+a row as well as near ones.
 
 The constants were settled on MNIST, digits, ORL, BA and the TR sets, with their labels; CoverType, Pokerhand, TDT2,
 Citeseer, Caltech and NUS were left aside.
@@ -27,6 +28,8 @@ ROWS_PER_FINE_ANCHOR = 3
 NEAR_ANCHORS, NEAR_ANCHORS_OF_MANY, MANY_ROWS = 5, 3, 20_000
 # Fewer anchors than this are coarse: rows are rebuilt from all of them, as in the paper, however many rows there are.
 LEAST_NEAR_ANCHORS = 500
+# Features up to which rows are joined to near anchors, however few they are, from this many rows on.
+FEW_FEATURES, LEAST_NEAR_ROWS = 10, 50
 
 
 @dataclass(frozen=True)
@@ -37,32 +40,34 @@ class AnchorCount:
     n_near: int | None
 
 
-def count_anchors(n_rows: int, n_anchors: int | str, n_init: int | str, only_rebuilt: bool = False) -> AnchorCount:
+def count_anchors(
+    n_rows: int, n_features: int, n_anchors: int | str, n_init: int | str, only_rebuilt: bool = False
+) -> AnchorCount:
     """Apply the rule; where the user gives the size or the number of sets, the rest follows from that.
 
-    ``only_rebuilt`` says that nearest anchors will not do: mirrored anchors, a structure penalty and locality are parts
-    of the row problem.
+    ``only_rebuilt`` says that nearest anchors will not do: mirrored anchors, a structure penalty and a given locality
+    are parts of the row problem.
     """
-    size = default_size(n_rows, only_rebuilt) if isinstance(n_anchors, str) else int(n_anchors)
-    near = not only_rebuilt and n_rows > MOST_REBUILT_ROWS and size >= LEAST_NEAR_ANCHORS
+    few_features = not only_rebuilt and n_features <= FEW_FEATURES and n_rows >= LEAST_NEAR_ROWS
+    if not isinstance(n_anchors, str):
+        size = int(n_anchors)
+    elif n_rows <= MOST_REBUILT_ROWS and not few_features:
+        size = max(1, round(REBUILT_SHARE * n_rows))
+    elif only_rebuilt:
+        size = LEAST_NEAR_ANCHORS
+    else:
+        affordable = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows)
+        size = min(FINE_ANCHORS, affordable, n_rows // ROWS_PER_FINE_ANCHOR)
+    many = n_rows > MOST_REBUILT_ROWS and size >= LEAST_NEAR_ANCHORS
+    n_near = NEAR_ANCHORS if n_rows < MANY_ROWS else NEAR_ANCHORS_OF_MANY
+    near = not only_rebuilt and (many or few_features) and size > n_near
     if not isinstance(n_init, str):
         n_sets = int(n_init)
     elif near:
         n_sets = max(1, min(FINE_SETS, FINE_BUDGET // (n_rows * size)))
     else:
         n_sets = REBUILT_SETS if n_rows <= MOST_REBUILT_ROWS else 1
-    n_near = NEAR_ANCHORS if n_rows < MANY_ROWS else NEAR_ANCHORS_OF_MANY
     return AnchorCount((size,) * n_sets, n_near if near else None)
-
-
-def default_size(n_rows: int, only_rebuilt: bool = False) -> int:
-    """Return the number of anchors of one set."""
-    if n_rows <= MOST_REBUILT_ROWS:
-        return max(1, round(REBUILT_SHARE * n_rows))
-    if only_rebuilt:
-        return LEAST_NEAR_ANCHORS
-    affordable = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows)
-    return min(FINE_ANCHORS, affordable, n_rows // ROWS_PER_FINE_ANCHOR)
 
 
 def check_counts(n_rows: int, n_clusters: int | None, n_anchors: int | str) -> None:

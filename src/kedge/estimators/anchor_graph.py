@@ -188,9 +188,10 @@ class AnchorGraphClusterer(
         given: list[Any] | None = None
         n_near = None
         if isinstance(self.anchors, str):
-            penalised = any(number_or_default(name, getattr(self, name)) > 0 for name in ("beta", "locality"))
+            penalised = any(not isinstance(value, str) and value > 0 for value in (self.beta, self.locality))
             only_rebuilt = published or bool(self.signed) or penalised
-            count = count_anchors(views.n_rows, self.n_anchors, self.n_init, only_rebuilt)
+            n_features = sum(scaling.width_of(width) for scaling, width in zip(scalings, views.widths, strict=True))
+            count = count_anchors(views.n_rows, n_features, self.n_anchors, self.n_init, only_rebuilt)
             sizes, n_near = count.sizes, count.n_near
         else:
             checked = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)

@@ -79,7 +79,7 @@ checked_fit = _fit_context(prefer_skip_nested_validation=True)
 
 
 # What "auto" stands for: one value that serves all data.
-DEFAULTS = {"alpha": 0.1, "beta": 0.0, "locality": 0.0, "gamma": -5.0}
+DEFAULTS = {"alpha": 0.1, "beta": 0.0, "locality": 0.02, "gamma": -5.0}
 
 
 def number_or_default(name: str, value: Any) -> float:

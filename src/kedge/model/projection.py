@@ -13,16 +13,26 @@ from kedge.model.view_scaling import ViewScaling
 Array = NDArray[np.float64]
 
 # Wider rows are projected onto this many principal components: they hold what clusters differ in, the rest is mostly
-# noise, and every later step costs in proportion.
-MOST_DIRECTIONS = 50
+# noise, and every later step costs in proportion. Many rows get fewer, for speed.
+MOST_DIRECTIONS, DIRECTIONS_OF_MANY, MANY_ROWS = 100, 50, 5_000
+# Sparse rows get as many as the square root of their number, within these limits: with few rows the topics of a single
+# document would be taken for structure.
+LEAST_SPARSE_DIRECTIONS, MOST_SPARSE_DIRECTIONS = 25, 100
 # Rows the components are computed from; more of them hardly turn the components.
 ROWS_FOR_DIRECTIONS = 5_000
 # Up to this many features or rows an exact decomposition is affordable.
 _EXACT_ORDER = 1_500
 
 
-def with_projection(scaling: ViewScaling, sample: View, signed: bool) -> ViewScaling:
-    """Return a scaling that also centres rows and projects wide ones; ``sample`` is of scaled rows.
+def count_directions(n_rows: int, is_sparse: bool) -> int:
+    """Return how many directions rows are compared in, at most."""
+    if is_sparse:
+        return int(np.clip(round(np.sqrt(n_rows)), LEAST_SPARSE_DIRECTIONS, MOST_SPARSE_DIRECTIONS))
+    return MOST_DIRECTIONS if n_rows <= MANY_ROWS else DIRECTIONS_OF_MANY
+
+
+def with_projection(scaling: ViewScaling, sample: View, n_rows: int, signed: bool) -> ViewScaling:
+    """Return a scaling that also centres rows and projects wide ones; ``sample`` is some of ``n_rows`` scaled rows.
 
     Sparse rows are not centred, which would make them dense; nor are rows of mirrored anchors, whose lines go through
     the origin.
@@ -30,15 +40,16 @@ def with_projection(scaling: ViewScaling, sample: View, signed: bool) -> ViewSca
     center = None
     if not (sparse.issparse(sample) or signed):
         center = np.asarray(sample.mean(axis=0, dtype=np.float64))
-    if sample.shape[1] <= MOST_DIRECTIONS and not sparse.issparse(sample):
+    most = count_directions(n_rows, sparse.issparse(sample))
+    if sample.shape[1] <= most and not sparse.issparse(sample):
         return replace(scaling, center=center)
-    return replace(scaling, center=center, directions=_leading_directions(sample, center))
+    return replace(scaling, center=center, directions=_leading_directions(sample, center, most))
 
 
-def _leading_directions(sample: View, center: Array | None) -> Array:
+def _leading_directions(sample: View, center: Array | None, most: int) -> Array:
     """Return the right singular vectors of the sample, shape (n_features, n_directions)."""
     n_rows, n_features = sample.shape
-    count = min(MOST_DIRECTIONS, n_rows, n_features)
+    count = min(most, n_rows, n_features)
     if min(n_rows, n_features) > _EXACT_ORDER:
         rows = sample if center is None else sample - center.astype(sample.dtype)
         return np.asarray(randomized_svd(rows, count, random_state=0)[2].T, dtype=np.float64)

@@ -58,6 +58,10 @@ class ViewScaling:
             projected -= (self.center @ self.directions).astype(rows.dtype)
         return projected
 
+    def width_of(self, n_features: int) -> int:
+        """Return how many columns projected rows have."""
+        return n_features if self.directions is None else int(self.directions.shape[1])
+
     def scale(self, rows: View) -> View:
         """Return the scaled rows, not projected."""
         if self.kind == "none":

@@ -123,7 +123,7 @@ def learn_projection(source: ArraySource, signed: bool) -> list[ViewScaling]:
         has_view = None if source.mask is None else source.mask[:, number]
         rows = spread_rows(source.n_rows, has_view, ROWS_FOR_DIRECTIONS)
         sample = scaling.scale(source.views[number][rows].astype(source.dtype, copy=False))
-        found.append(with_projection(scaling, sample, signed))
+        found.append(with_projection(scaling, sample, source.n_rows, signed))
     return found
 
 
