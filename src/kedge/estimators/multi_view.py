@@ -36,9 +36,9 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
         also names them. None means that such an X is one view.
     n_anchors : int or "auto", default="auto"
-        Number of anchors of one set. "auto" takes two for every three rows up to 5,000 rows, and 1,000 to 3,000 beyond.
-        Up to 5,000 rows, or with fewer than 500 anchors, every row is rebuilt from all anchors of a set; otherwise it
-        is joined to its 3 to 5 nearest.
+        Number of anchors of one set. "auto" takes two for every three rows up to 5,000 rows, and up to 3,000 beyond, or
+        where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest anchors; otherwise,
+        and with fewer than 500 anchors, it is rebuilt from all anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
         n_features of the view) per view, in the units of X.
@@ -59,8 +59,9 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         "agreement" takes the mean dependence of the view on the others (Hilbert-Schmidt criterion on a sample of rows):
         reconstruction errors cannot tell a view with clusters from a few columns of noise, but noise has nothing to do
         with the other views. With one or two views that is the same for all.
-    locality : float or "auto", default=0.0
-        Weight of the distance to each anchor: rows are rebuilt from near anchors.
+    locality : float or "auto", default="auto"
+        Weight of the distance to each anchor where rows are rebuilt: near anchors are preferred. Zero is the published
+        model; "auto" is 0.02.
     scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, or a list or dict of them, default="auto"
         How each view is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to
         unit length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts,

@@ -18,10 +18,10 @@ class SGL(AnchorGraphClusterer):
 
     Few rows are each written as a convex combination of m anchors, by ridge-regularised least squares over the simplex;
     many rows are joined to their nearest anchors. The weights are a bipartite graph between rows and anchors, which is
-    cut into communities; these are merged, the pair that loses least modularity first, down to ``n_clusters``. Rows are
-    centred and projected onto at most 50 principal components first. For n rows, d features and s weights per row, a
-    pass takes O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without the structure penalty (``beta=0``)
-    one pass is the whole fit.
+    cut into communities; these are merged, the pair that loses least modularity first, down to ``n_clusters``. Wide rows
+    are projected onto at most 100 principal components first. For n rows, d features and s weights per row, a pass takes
+    O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without the structure penalty (``beta=0``) one pass is
+    the whole fit.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class SGL(AnchorGraphClusterer):
     n_clusters_range : tuple of two ints or None, default=None
         Least and most clusters that "auto" may find; None sets no limits.
     n_anchors : int or "auto", default="auto"
-        Number of anchors of one set. "auto" takes two for every three rows up to 5,000 rows, and 1,000 to 3,000 beyond.
-        Up to 5,000 rows, or with fewer than 500 anchors, every row is rebuilt from all anchors of a set; otherwise it
-        is joined to its 3 to 5 nearest.
+        Number of anchors of one set. "auto" takes two for every three rows up to 5,000 rows, and up to 3,000 beyond, or
+        where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest anchors; otherwise,
+        and with fewer than 500 anchors, it is rebuilt from all anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or array, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, of shape (n_anchors,
         n_features) and in the units of X.
@@ -41,9 +41,9 @@ class SGL(AnchorGraphClusterer):
         Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, means the default.
     beta : float or "auto", default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
-    locality : float or "auto", default=0.0
-        Weight of the distance to each anchor: rows are rebuilt from near anchors. Zero is the published model; values
-        up to one help on dense data with many rows per anchor.
+    locality : float or "auto", default="auto"
+        Weight of the distance to each anchor where rows are rebuilt: near anchors are preferred. Zero is the published
+        model; "auto" is 0.02.
     scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, default="auto"
         How X is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to unit
         length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts, "l2"
