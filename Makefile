@@ -6,7 +6,8 @@ INSTALLED := $(VENV)/.installed
 DEMO := demo
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo test browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines docs sanitize clean
+.PHONY: demo test browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines bench-quality \
+	bench-communities docs sanitize clean
 .DELETE_ON_ERROR:
 
 # Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
@@ -50,9 +51,9 @@ format: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.row_solver
 
-# Clustering beside its rivals; quarter of an hour each for speed and defaults, minutes for the others.
+# Clustering beside its rivals; quarter of an hour for speed, minutes for the others.
 bench-clustering: $(INSTALLED)
-	for program in speed scaling prediction subspaces exact quality defaults; do \
+	for program in speed scaling prediction subspaces exact; do \
 		$(BIN)/python -m benchmarks.clustering.$$program || exit 1; done
 
 # Several views beside single ones and k-means, missing views, speed; half an hour in all.
@@ -68,6 +69,14 @@ bench-scale: $(INSTALLED)
 # The fast baselines on MNIST and the matching pursuit beside one row at a time; some minutes.
 bench-baselines: $(INSTALLED)
 	for program in mnist matching_pursuit; do $(BIN)/python -m benchmarks.baselines.$$program || exit 1; done
+
+# The defaults beside UMAP, HDBSCAN, Leiden, k-means, spectral clustering and LSC; hours, but it goes on where it stopped.
+bench-quality: $(INSTALLED)
+	$(BIN)/python -m benchmarks.quality
+
+# Communities of neighbour graphs beside leidenalg and igraph; some minutes.
+bench-communities: $(INSTALLED)
+	$(BIN)/python -m benchmarks.communities
 
 # The site, in docs/_build/html: pages, reference, and a gallery that runs all examples; one or two minutes.
 docs: $(INSTALLED)

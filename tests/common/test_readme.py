@@ -54,8 +54,6 @@ def names_for(page, rng):
     if page in ("README.md", "how_large.md"):
         names["dask_array"] = pytest.importorskip("dask.array").from_array(X, chunks=(40, 6))
         names |= {"X": names["dask_array"], "X_new": names["dask_array"]} if page == "how_large.md" else {}
-    if page == "automatic.md":
-        names |= {"words": X1, "links": X2}
     return names | small_views(rng) if page == "several_views.md" else names
 
 

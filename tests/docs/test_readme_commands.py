@@ -50,16 +50,17 @@ def test_every_command_of_kedge_is_among_them(ran):
 
 def test_the_folder_of_the_run_holds_what_the_readme_lists(ran):
     run = ran[0] / "run"
-    assert {path.suffix for path in run.glob("labels.*")} == {".csv", ".parquet"}
+    for name in ("labels", "layers"):
+        assert {path.suffix for path in run.glob(f"{name}.*")} == {".csv", ".parquet"}
     assert (run / "report.html").exists()
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     assert {"parameters", "versions", "labels_given", "seconds"} <= set(record)
     assert (ran[0] / "labels.csv").read_text().count("\n") == 1 + record["n_rows"]
 
 
-def test_the_automatic_run_chose_its_parameters(ran):
+def test_without_a_number_the_run_found_one(ran):
     record = json.loads((ran[0] / "run-auto" / "run.json").read_text(encoding="utf-8"))
-    assert record["parameters"]["n_clusters"] == record["parameters"]["alpha"] == "auto"
+    assert record["parameters"]["n_clusters"] == "auto"
     assert record["n_clusters"] > 1
     assert record["labels_given"] is None
 
