@@ -138,17 +138,32 @@ def label_by_shares(
 ) -> tuple[ShareLabels, ClusterSums, Array]:
     """Label all rows by the shares of columns; return also the shares of anchors. Clusters are numbered by first rows.
 
-    A cluster in which no row has most of its weight is none. The tree is then cut one layer below, until there are as
-    many clusters as were asked for, or no layer is left.
+    A cluster in which no row has most of its weight is none. Shares are then taken relative to the size of each
+    cluster, so that large ones do not swallow small ones; if that is not enough, the tree is cut one layer below, until
+    there are as many clusters as were asked for, or no layer is left.
     """
     wanted = min(n_clusters, layers.n_communities)
+    best, sums = None, None
     for count in range(wanted, layers.n_communities + 1):
-        shares = layers.at(count)
-        sums = engine.sum_blocks(partial(sum_clusters, ShareLabels(shares[layout.anchor_of]), shares.shape[1]))
-        kept = sums.order()
-        if len(kept) >= wanted:
-            break
-    kept = kept[:wanted]
+        for relative in (False, True):
+            shares = layers.at(count)
+            if relative and sums is not None:
+                sizes = sums.support.sum(axis=1) @ shares[layout.anchor_of]
+                shares = shares / np.where(sizes > 0, sizes, 1.0)
+            sums = engine.sum_blocks(partial(sum_clusters, ShareLabels(shares[layout.anchor_of]), shares.shape[1]))
+            if best is None or len(sums.order()) > len(best[1].order()):
+                best = shares, sums
+            if len(sums.order()) >= wanted:
+                return _numbered(engine, *best, layout, wanted)
+    assert best is not None
+    return _numbered(engine, *best, layout, wanted)
+
+
+def _numbered(
+    engine: BlockSums, shares: Array, sums: ClusterSums, layout: ColumnLayout, wanted: int
+) -> tuple[ShareLabels, ClusterSums, Array]:
+    """Keep the clusters that hold a row, at most that many, in the order of their first rows."""
+    kept = sums.order()[:wanted]
     chosen = np.ascontiguousarray(shares[:, kept])
     labels = ShareLabels(chosen[layout.anchor_of])
     if len(kept) < shares.shape[1]:
