@@ -18,10 +18,10 @@ class SGL(AnchorGraphClusterer):
 
     Few rows are each written as a convex combination of m anchors, by ridge-regularised least squares over the simplex;
     many rows are joined to their nearest anchors. The weights are a bipartite graph between rows and anchors, which is
-    cut into communities; these are merged, the pair that loses least modularity first, down to ``n_clusters``. Wide rows
-    are projected onto at most 100 principal components first. For n rows, d features and s weights per row, a pass takes
-    O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without the structure penalty (``beta=0``) one pass is
-    the whole fit.
+    cut into communities; these are merged, the pair that loses least modularity first, down to ``n_clusters``. Wide
+    rows are projected onto at most 100 principal components first. For n rows, d features and s weights per row, a pass
+    takes O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without the structure penalty (``beta=0``) one
+    pass is the whole fit.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class SGL(AnchorGraphClusterer):
         Least and most clusters that "auto" may find; None sets no limits.
     n_anchors : int or "auto", default="auto"
         Number of anchors of one set. "auto" takes two for every three rows up to 5,000 rows, and up to 3,000 beyond, or
-        where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest anchors; otherwise,
-        and with fewer than 500 anchors, it is rebuilt from all anchors of a set.
+        where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest anchors;
+        otherwise, and with fewer than 500 anchors, it is rebuilt from all anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or array, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, of shape (n_anchors,
         n_features) and in the units of X.
