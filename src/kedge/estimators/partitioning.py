@@ -109,12 +109,13 @@ def find_layers(
         whole, member = sparse.csr_array(digest.gram)[used][:, used], None
     graph = _without_diagonal(whole)
     alike = _all_alike(whole)
-    labels, resolution = at_least(graph, 1 if alike else n_clusters or 1, 1.0, seed)
-    evidence = None
+    resolution, evidence = 1.0, None
     if alike:
-        labels, evidence = np.zeros_like(labels), None if n_clusters else CountEvidence([1], [1.0])
+        labels, evidence = np.zeros(graph.shape[0], np.int64), None if n_clusters else CountEvidence([1], [1.0])
     elif n_clusters is None:
-        labels, resolution, evidence = count_clusters(graph, labels, seed, count_range)
+        labels, resolution, evidence = count_clusters(graph, seed, count_range)
+    else:
+        labels, resolution = at_least(graph, n_clusters, 1.0, seed)
     n_communities = int(labels.max()) + 1
     one_hot = np.zeros((len(labels), n_communities))
     one_hot[np.arange(len(labels)), labels] = 1.0

@@ -23,7 +23,7 @@ ONE_CLUSTER = 0.5
 
 @dataclass(frozen=True)
 class CountEvidence:
-    """What speaks for numbers of clusters, the chosen one first: over how many doublings of the resolution each stays."""
+    """Numbers of clusters, the chosen one first, and over how many doublings of the resolution each of them stays."""
 
     counts: list[int]
     scores: list[float]

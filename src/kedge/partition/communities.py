@@ -194,7 +194,7 @@ def merge_tree(
     if n_first > 0:
         first = choose_kernel(kernel).merge_communities(_prepared(between, resolution, totals))
         pairs, losses = first.pairs[:n_first], first.losses[:n_first]
-        tree = np.column_stack([pairs, losses, losses])
+        tree = np.column_stack([pairs, losses, losses]).astype(np.float64)
         groups = cut_tree(tree, n_communities, MOST_COMPARED)
         numbers = _newest_numbers(pairs, groups, n_communities)
         joined = sparse.csr_array((np.ones(n_communities), (groups, np.arange(n_communities))))
