@@ -56,13 +56,14 @@ def test_labels_are_those_of_the_soft_graph():
 
 
 def test_rows_solve_the_row_problem_of_their_own_cluster():
-    X, _ = make_blobs(120, centers=3, n_features=5, cluster_std=3.0, random_state=0)
-    model = SGL(3, n_anchors=12, structure="exact", penalty_scale="absolute", alpha=5.0, random_state=0).fit(X)
+    X, _ = make_blobs(120, centers=3, n_features=12, cluster_std=3.0, random_state=0)
+    options = {"n_init": 1, "locality": 0.0, "scale": "none", "penalty_scale": "absolute", "random_state": 0}
+    model = SGL(3, n_anchors=12, structure="exact", alpha=5.0, **options).fit(X)
     for cluster in range(3):
-        members = {a.tobytes() for a in model.anchors_[model.anchor_labels_ == cluster]}
+        members = {a.tobytes() for a in model.graph_anchors_[model.anchor_labels_ == cluster]}
         own = np.array([a for a in model.embedding_anchors_ if a.tobytes() in members])
         ridge = 5.0 * model.ridge_factors_[cluster]
-        rows = X[model.labels_ == cluster]
+        rows = X[model.labels_ == cluster] - X.mean(axis=0)  # as anchors are
         found = simplex_qp(2 * (own @ own.T + ridge * np.eye(len(own))), -2 * rows @ own.T)
         kept = model.graph_[model.labels_ == cluster][:, model.anchor_labels_ == cluster].toarray()
         np.testing.assert_allclose(kept, found, atol=1e-10)

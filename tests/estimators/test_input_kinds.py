@@ -59,7 +59,7 @@ def test_sparse_rows_are_never_made_dense():
     X.sum_duplicates()
 
     tracemalloc.start()
-    model = SGL(2, n_anchors=4, random_state=0).fit(X)
+    model = SGL(2, n_anchors=4, n_init=1, random_state=0).fit(X)
     assert model.predict(X).shape == (400,)
     assert model.transform(X).shape == (400, 2)
     peak = tracemalloc.get_traced_memory()[1]
@@ -91,11 +91,13 @@ def test_float32_is_kept_everywhere(X):
         ({"scale": "log"}, "The 'scale' parameter of SGL"),
         ({"structure": "hard"}, "The 'structure' parameter of SGL"),
         ({"n_init": 0}, "The 'n_init' parameter of SGL"),
+        ({"n_clusters_range": (5, 2)}, r"n_clusters_range=\(5, 2\) must satisfy"),
+        ({"partition": "k-means"}, "The 'partition' parameter of SGL"),
     ],
 )
 def test_bad_parameters_are_named(X, parameters, message):
     with pytest.raises(ValueError, match=message):
-        SGL(3, **({"n_anchors": 12} | parameters)).fit(X)
+        SGL(3, **({"n_anchors": 12, "n_init": 1} | parameters)).fit(X)
 
 
 def test_scaling_that_would_make_sparse_rows_dense_is_refused(X):

@@ -6,11 +6,12 @@ from sklearn.datasets import load_digits, make_blobs
 
 from kedge import SGL, simplex_qp
 
-X = make_blobs(150, centers=4, n_features=5, cluster_std=3.0, random_state=0)[0]
+X = make_blobs(150, centers=4, n_features=12, cluster_std=3.0, random_state=0)[0]
 
 
 def test_row_problem_and_objective_hold_the_distance_term():
-    model = SGL(4, n_anchors=12, alpha=2.0, locality=0.7, penalty_scale="absolute", random_state=0).fit(X)
+    options = {"n_init": 1, "scale": "none", "penalty_scale": "absolute", "random_state": 0}
+    model = SGL(4, n_anchors=12, alpha=2.0, locality=0.7, **options).fit(X)
     A = model.anchors_
     distances = np.square(X[:, None, :] - A).sum(axis=2)
     expected = simplex_qp(2 * (A @ A.T + 2.0 * np.eye(12)), -2 * X @ A.T + 0.7 * distances)

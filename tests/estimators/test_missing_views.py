@@ -41,12 +41,12 @@ def test_clusters_survive_missing_views():
 
 
 def test_weights_of_a_row_rest_on_the_views_it_has():
-    model = MSGL(3, n_anchors=15, n_init=1, random_state=0).fit(HOLES)
+    model = MSGL(3, n_anchors=15, n_init=1, locality=0.0, random_state=0).fit(HOLES)
     read = model._source(model._read(HOLES, None, reset=False), model._scalings()).read(slice(0, 300))
     for row in np.random.default_rng(0).choice(300, 40, replace=False):
         hessian, linear = 2 * model.ridge_ * np.eye(15), np.zeros(15)
         for view in np.flatnonzero(OBSERVED[row]):
-            anchors, weight = model.anchors_[view], model.problem_weights_[view]
+            anchors, weight = model.graph_anchors_[view], model.problem_weights_[view]
             hessian += 2 * weight * anchors @ anchors.T
             linear -= 2 * weight * anchors @ read[view][row]
         expected = simplex_qp(hessian, linear[None])[0]

@@ -17,7 +17,7 @@ def blobs():
 @pytest.mark.parametrize("n_neighbors", [1, 3, 5, 7])
 def test_votes_of_anchors_are_those_of_nearest_neighbours(n_neighbors):
     X, _ = load_digits(return_X_y=True)
-    model = SGL(10, n_anchors=60, n_neighbors=n_neighbors, random_state=0).fit(X[:1000])
+    model = SGL(10, n_anchors=60, n_neighbors=n_neighbors, predict_with="anchors", random_state=0).fit(X[:1000])
     predicted = model.predict(X[1000:])
     distances = np.square(X[1000:, None, :] - model.anchors_).sum(axis=2)
     near = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
@@ -31,7 +31,7 @@ def test_votes_of_anchors_are_those_of_nearest_neighbours(n_neighbors):
 
 
 def test_more_neighbours_than_anchors_is_refused(blobs):
-    model = SGL(5, n_anchors=6, n_neighbors=7, random_state=0).fit(blobs)
+    model = SGL(5, n_anchors=6, n_init=1, n_neighbors=7, predict_with="anchors", random_state=0).fit(blobs)
     with pytest.raises(ValueError, match="n_neighbors=7 is more than the 6 anchors"):
         model.predict(blobs)
 

@@ -28,8 +28,10 @@ def test_sparse_documents_are_clustered(documents):
 
 def test_row_problems_of_documents_agree_with_the_twin(documents):
     X, _ = documents
-    model = SGL(10, n_anchors=50, random_state=0).fit(X)
-    gram = model.anchors_ @ model.anchors_.T
-    hessian = 2 * gram + 2 * model.alpha * gram.trace() / len(gram) * np.eye(len(gram))
-    expected = solve_rows(hessian, -2 * X[:100] @ model.anchors_.T, kernel="reference").coefficients
+    model = SGL(10, n_anchors=50, n_init=1, locality=0.0, random_state=0).fit(X)
+    anchors = model.graph_anchors_
+    spread = np.square(anchors - anchors.mean(axis=0)).sum(axis=1).mean()
+    hessian = 2 * anchors @ anchors.T + 2 * model.alpha * spread * np.eye(len(anchors))
+    rows = model._scalings()[0].apply(X[:100])
+    expected = solve_rows(hessian, -2 * rows @ anchors.T, kernel="reference").coefficients
     np.testing.assert_allclose(model.graph_[:100].toarray(), expected, rtol=0, atol=1e-12)

@@ -9,6 +9,9 @@ from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
 
+ONE_SET = {"n_init": 1, "locality": 0.0, "scale": "none", "penalty_scale": "absolute", "random_state": 0}
+
+
 @pytest.fixture(scope="module")
 def subspaces():
     return make_union_of_subspaces(3000, n_subspaces=5, dim=6, ambient_dim=9, random_state=0)
@@ -24,7 +27,7 @@ def test_mirrored_anchors_find_linear_subspaces_where_plain_ones_fail(subspaces)
 
 def test_graph_folds_the_two_halves_of_the_mirrored_problem(subspaces):
     X = subspaces[0][:200]
-    model = SGL(5, n_anchors=20, signed=True, alpha=0.5, penalty_scale="absolute", random_state=0).fit(X)
+    model = SGL(5, n_anchors=20, signed=True, alpha=0.5, **ONE_SET).fit(X)
     both = np.vstack([model.anchors_, -model.anchors_])
     full = simplex_qp(2 * (both @ both.T + 0.5 * np.eye(40)), -2 * X @ both.T)
     np.testing.assert_allclose(model.graph_.toarray(), full[:, :20] + full[:, 20:], atol=1e-12)
@@ -42,7 +45,7 @@ def test_mirrored_rows_get_the_same_labels_and_embedding(subspaces):
 
 def test_objective_counts_the_mirrored_coefficients():
     X, _ = make_union_of_subspaces(100, n_subspaces=2, dim=2, ambient_dim=5, random_state=1)
-    model = SGL(2, n_anchors=6, signed=True, alpha=0.3, penalty_scale="absolute", random_state=0).fit(X)
+    model = SGL(2, n_anchors=6, signed=True, alpha=0.3, **ONE_SET).fit(X)
     both = np.vstack([model.anchors_, -model.anchors_])
     full = simplex_qp(2 * (both @ both.T + 0.3 * np.eye(12)), -2 * X @ both.T)
     direct = np.square(X - full @ both).sum() + 0.3 * np.square(full).sum()

@@ -20,7 +20,7 @@ from kedge.model.structure_penalty import embedding_penalty, penalty_value
 seeds = st.integers(0, 2**31 - 1)
 
 
-def rows_of(seed, n=60, d=5):
+def rows_of(seed, n=60, d=12):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, d)) + 2 * rng.integers(0, 3, size=(n, 1))
 
@@ -29,7 +29,7 @@ def rows_of(seed, n=60, d=5):
 @settings(max_examples=20)
 def test_without_structure_penalty_the_graph_is_the_simplex_ridge_solution_of_one_pass(seed, alpha):
     X = rows_of(seed)
-    options = {"n_init": 1, "scale": "none", "penalty_scale": "absolute", "random_state": 0}
+    options = {"n_init": 1, "locality": 0.0, "scale": "none", "penalty_scale": "absolute", "random_state": 0}
     model = SGL(3, n_anchors=9, alpha=alpha, **options).fit(X)
     gram = model.anchors_ @ model.anchors_.T
     expected = simplex_qp(2 * (gram + alpha * np.eye(9)), -2 * X @ model.anchors_.T)
@@ -108,7 +108,8 @@ def test_orthonormal_anchors_make_the_row_problem_a_projection():
     anchors = np.linalg.qr(rng.normal(size=(8, 4)))[0].T
     X = rng.normal(size=(40, 8))
     alpha = 0.7
-    graph = SGL(2, anchors=anchors, alpha=alpha, penalty_scale="absolute", random_state=0).fit(X).graph_.toarray()
+    options = {"alpha": alpha, "locality": 0.0, "penalty_scale": "absolute", "random_state": 0}
+    graph = SGL(2, anchors=anchors, **options).fit(X).graph_.toarray()
     target = (X @ anchors.T) / (1 + alpha)
     descending = -np.sort(-target, axis=1)
     thresholds = (np.cumsum(descending, axis=1) - 1) / np.arange(1, 5)

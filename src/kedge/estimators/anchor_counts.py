@@ -41,23 +41,28 @@ class AnchorCount:
 
 
 def count_anchors(
-    n_rows: int, n_features: int, n_anchors: int | str, n_init: int | str, only_rebuilt: bool = False
+    n_rows: int,
+    n_features: int,
+    n_anchors: int | str,
+    n_init: int | str,
+    only_rebuilt: bool = False,
+    least: int = 1,
 ) -> AnchorCount:
     """Apply the rule; where the user gives the size or the number of sets, the rest follows from that.
 
     ``only_rebuilt`` says that nearest anchors will not do: mirrored anchors, a structure penalty and a given locality
-    are parts of the row problem.
+    are parts of the row problem. ``least`` is the number of clusters asked for: each needs an anchor.
     """
     few_features = not only_rebuilt and n_features <= FEW_FEATURES and n_rows >= LEAST_NEAR_ROWS
     if not isinstance(n_anchors, str):
         size = int(n_anchors)
     elif n_rows <= MOST_REBUILT_ROWS and not few_features:
-        size = max(1, round(REBUILT_SHARE * n_rows))
+        size = max(least, round(REBUILT_SHARE * n_rows), 1)
     elif only_rebuilt:
-        size = LEAST_NEAR_ANCHORS
+        size = max(least, LEAST_NEAR_ANCHORS)
     else:
         affordable = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows)
-        size = min(FINE_ANCHORS, affordable, n_rows // ROWS_PER_FINE_ANCHOR)
+        size = max(least, min(FINE_ANCHORS, affordable, n_rows // ROWS_PER_FINE_ANCHOR))
     many = n_rows > MOST_REBUILT_ROWS and size >= LEAST_NEAR_ANCHORS
     n_near = NEAR_ANCHORS if n_rows < MANY_ROWS else NEAR_ANCHORS_OF_MANY
     near = not only_rebuilt and (many or few_features) and size > n_near

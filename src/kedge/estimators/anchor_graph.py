@@ -191,7 +191,8 @@ class AnchorGraphClusterer(
             penalised = any(not isinstance(value, str) and value > 0 for value in (self.beta, self.locality))
             only_rebuilt = published or bool(self.signed) or penalised
             n_features = sum(scaling.width_of(width) for scaling, width in zip(scalings, views.widths, strict=True))
-            count = count_anchors(views.n_rows, n_features, self.n_anchors, self.n_init, only_rebuilt)
+            asked = (self.n_anchors, self.n_init, only_rebuilt, n_clusters or 1)
+            count = count_anchors(views.n_rows, n_features, *asked)
             sizes, n_near = count.sizes, count.n_near
         else:
             checked = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)
