@@ -43,6 +43,13 @@ def test_mirrored_rows_get_the_same_labels_and_embedding(subspaces):
     np.testing.assert_array_equal(model.predict(-X), model.labels_)
 
 
+def test_lengths_of_rows_do_not_matter_unless_it_is_asked_for(subspaces):
+    X, y = subspaces
+    lengths = np.random.default_rng(0).uniform(1, 100, size=(3000, 1))
+    model = SGL(5, n_anchors=300, signed=True, random_state=0).fit(lengths * X)
+    assert clustering_accuracy(y, model.labels_) > 0.8
+
+
 def test_objective_counts_the_mirrored_coefficients():
     X, _ = make_union_of_subspaces(100, n_subspaces=2, dim=2, ambient_dim=5, random_state=1)
     model = SGL(2, n_anchors=6, signed=True, alpha=0.3, **ONE_SET).fit(X)

@@ -24,6 +24,8 @@ FINE_ANCHORS, FINE_BUDGET, FINE_SETS = 3_000, 420_000_000, 3
 LEAST_FINE_ANCHORS = 1_000
 # Rows per fine anchor, at least: an anchor is the mean of some rows.
 ROWS_PER_FINE_ANCHOR = 3
+# Rows per anchor where few have every view: enough that some have each.
+ROWS_PER_PATCHED_ANCHOR = 10
 # Anchors that a row is joined to: fewer where rows are many, as every anchor then has many rows anyway.
 NEAR_ANCHORS, NEAR_ANCHORS_OF_MANY, MANY_ROWS = 5, 3, 20_000
 # Fewer anchors than this are coarse: rows are rebuilt from all of them, as in the paper, however many rows there are.
@@ -47,11 +49,14 @@ def count_anchors(
     n_init: int | str,
     only_rebuilt: bool = False,
     least: int = 1,
+    n_complete: int | None = None,
 ) -> AnchorCount:
     """Apply the rule; where the user gives the size or the number of sets, the rest follows from that.
 
     ``only_rebuilt`` says that nearest anchors will not do: mirrored anchors, a structure penalty and a given locality
     are parts of the row problem. ``least`` is the number of clusters asked for: each needs an anchor.
+    ``n_complete`` is the number of rows that have every view: an anchor of few rows that all lack a view says nothing
+    of that view.
     """
     few_features = not only_rebuilt and n_features <= FEW_FEATURES and n_rows >= LEAST_NEAR_ROWS
     if not isinstance(n_anchors, str):
@@ -63,6 +68,8 @@ def count_anchors(
     else:
         affordable = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows)
         size = max(least, min(FINE_ANCHORS, affordable, n_rows // ROWS_PER_FINE_ANCHOR))
+    if isinstance(n_anchors, str) and n_complete is not None and n_complete < n_rows:
+        size = min(size, max(least, round(REBUILT_SHARE * n_complete), n_rows // ROWS_PER_PATCHED_ANCHOR, 1))
     many = n_rows > MOST_REBUILT_ROWS and size >= LEAST_NEAR_ANCHORS
     n_near = NEAR_ANCHORS if n_rows < MANY_ROWS else NEAR_ANCHORS_OF_MANY
     near = not only_rebuilt and (many or few_features) and size > n_near

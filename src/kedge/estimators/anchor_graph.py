@@ -122,11 +122,13 @@ class AnchorGraphClusterer(
         several = len(views.names) > 1
         n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
         check_counts(views.n_rows, n_clusters, self.n_anchors)
+        # Mirrored anchors are lines, on which the length of a row says nothing.
+        kinds = ["l2" if self.signed and kind == "auto" else kind for kind in self._scales(views)]
         # A long sum has other last bits on other numbers of threads, and the choice of anchors amplifies them.
         with one_thread_per_library():
             scalings = [
                 learn_array_scaling(kind, array, name, mask, several)
-                for kind, array, name, mask in zip(self._scales(views), views.arrays, views.names, masks, strict=True)
+                for kind, array, name, mask in zip(kinds, views.arrays, views.names, masks, strict=True)
             ]
             source = self._source(views, scalings)
             if self.recipe != "published":
@@ -192,7 +194,8 @@ class AnchorGraphClusterer(
             only_rebuilt = published or bool(self.signed) or penalised
             n_features = sum(scaling.width_of(width) for scaling, width in zip(scalings, views.widths, strict=True))
             asked = (self.n_anchors, self.n_init, only_rebuilt, n_clusters or 1)
-            count = count_anchors(views.n_rows, n_features, *asked)
+            n_complete = views.n_rows if views.observed is None else int(views.observed.all(axis=1).sum())
+            count = count_anchors(views.n_rows, n_features, *asked, n_complete)
             sizes, n_near = count.sizes, count.n_near
         else:
             checked = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)

@@ -50,7 +50,7 @@ def fine_anchors(
             _means(view, None if observed is None else observed[:, number], nearest, before)
             for number, (view, before) in enumerate(zip(views, anchors, strict=True))
         ]
-    kept = np.unique(nearest)
+    kept = np.sort(np.unique(np.hstack(anchors), axis=0, return_index=True)[1])
     return [np.ascontiguousarray(own[kept]) for own in anchors]
 
 
