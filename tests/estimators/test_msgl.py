@@ -40,7 +40,7 @@ def test_one_view_is_sgl(options):
 
 @pytest.mark.parametrize("options", [{}, {"beta": 0.2}, {"structure": "exact"}])
 def test_one_view_given_twice_is_that_view_alone(options):
-    X, alone = VIEWS[1], {"n_anchors": 25, "random_state": 0, **options}
+    X, alone = VIEWS[1], {"n_anchors": 25, "scale": "zscore_l2", "random_state": 0, **options}
     rng = np.random.default_rng(0)
     anchors = X[rng.choice(240, 25, replace=False)]
     twice = MSGL(4, anchors=[anchors, anchors], **alone).fit([X, X])

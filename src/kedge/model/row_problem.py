@@ -44,6 +44,16 @@ class RowProblem:
     locality: float
     _hessians: dict[Pattern, PreparedHessian] = field(default_factory=dict, compare=False, repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what follows from the rest and is far larger: the problem travels to the workers of clusters."""
+        return {name: part for name, part in vars(self).items() if name not in ("grams", "_hessians")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Compute the Gram matrices anew."""
+        anchors = (factor.astype(np.float64) / (-2.0 * (1.0 + state["locality"])) for factor in state["factors"])
+        grams = tuple(own @ own.T for own in anchors)
+        vars(self).update(state, grams=grams, _hessians={})
+
     @property
     def n_columns(self) -> int:
         """Columns of the coefficients of this problem: anchors, or twice as many with mirrored ones."""
