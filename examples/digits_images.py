@@ -3,15 +3,15 @@ Images of digits
 ================
 
 The 1,797 images of handwritten digits that come with scikit-learn, 8 x 8 pixels each. A row is an image, its pixels
-are the features. :class:`kedge.SGL` rebuilds every image from a few prototypes, the anchors; images that share anchors
-are a cluster.
+are the features. :class:`kedge.SGL` rebuilds every image from prototypes, the anchors; images that share anchors are in
+one cluster.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from kedge import SGL
+from kedge import SGL, plots
 from kedge.metrics import clustering_accuracy, nmi
 
 X, y = load_digits(return_X_y=True)
@@ -60,13 +60,22 @@ figure.tight_layout()
 # %%
 # Labels that deserve a look
 # --------------------------
-# ``confidence_`` says how stable each label is when the rows are clustered again. Labels of low confidence are wrong
-# more often than the others.
+# ``confidence_`` is the share of the weight of an image that lies in its own cluster. Labels of low confidence are
+# wrong more often than the others.
 
 right = np.zeros(len(y), dtype=bool)
 for cluster in range(10):
     members = model.labels_ == cluster
     right[members] = y[members] == np.bincount(y[members]).argmax()
 low = model.confidence_ < np.quantile(model.confidence_, 0.1)
-print(f"in the class of most of their cluster: {right[low].mean():.2f} of the least stable tenth of the rows, ", end="")
+print(f"in the class of most of their cluster: {right[low].mean():.2f} of the least sure tenth of the rows, ", end="")
 print(f"{right[~low].mean():.2f} of the others")
+
+# %%
+# More clusters, or fewer
+# -----------------------
+# The same fit has an answer for every number of clusters: pairs that lose least are merged first.
+
+axes = plots.layers(model)
+for n_clusters in (5, 8, 10):
+    print(f"{n_clusters} clusters: NMI {nmi(y, model.labels_at(n_clusters)):.3f}")

@@ -49,7 +49,8 @@ def main():
     quick = parser.parse_args().quick
     measure.start_run("Seconds to label rows beside a nearest-neighbour classifier", quick)
     rows = data.load("poker", quick)
-    model = SGL(N_CLUSTERS, n_anchors=N_ANCHORS, n_init=1, random_state=0).fit(rows.X)
+    way = {"scale": "none", "predict_with": "anchors", "random_state": 0}
+    model = SGL(N_CLUSTERS, n_anchors=N_ANCHORS, n_init=1, **way).fit(rows.X)
     print(
         f"{rows.description}: {rows.X.shape[0]:,} x {rows.X.shape[1]}. The classifiers are fitted on the {N_ANCHORS} "
         f"anchors of our model and their clusters.\nseconds: median of {REPEATS}, rounds interleaved.\n"

@@ -22,7 +22,7 @@ in percent, mean over seeds; objective of the last iteration over that of the fi
 
 def fit_and_update(views, y, n_clusters, seed):
     """Return ACC and objective after 0, 1, ... updates."""
-    model = MSGL(n_clusters, n_init=1, scale="none", random_state=seed).fit(views)
+    model = MSGL(n_clusters, n_anchors=5 * n_clusters, n_init=1, scale="none", random_state=seed).fit(views)
     found = [(100 * clustering_accuracy(y, model.labels_), model.objective_[-1])]
     for _ in range(UPDATES):
         gram = (model.graph_.T @ model.graph_).toarray() + 1e-6 * np.eye(model.graph_.shape[1])
