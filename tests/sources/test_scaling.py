@@ -39,7 +39,7 @@ def test_scaled_rows(kind, expected, monkeypatch):
 
 def test_one_view_alone_and_one_of_several_are_scaled_differently():
     assert learn_array_scaling("auto", X).kind == "none"
-    assert learn_array_scaling("auto", X, several=True).kind == "zscore_l2"
+    assert learn_array_scaling("auto", X, to_unit_rows=True).kind == "zscore_l2"
 
 
 def test_sparse_rows_stay_sparse_and_zero_rows_zero():

@@ -168,7 +168,7 @@ class MultiViewBaseline(ReadsViews, Baseline):
         kinds = scale_per_view(self.scale, self.view_names_)
         with self._thread_limit():
             scalings = [
-                learn_array_scaling(kind, array, name, several=len(arrays) > 1)
+                learn_array_scaling(kind, array, name, to_unit_rows=len(arrays) > 1)
                 for kind, array, name in zip(kinds, arrays, self.view_names_, strict=True)
             ]
             scaled = [scaling.apply(array) for scaling, array in zip(scalings, arrays, strict=True)]

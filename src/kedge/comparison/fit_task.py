@@ -88,7 +88,7 @@ def input_for(choice: MethodChoice, views: Views) -> tuple[Any, dict[str, Any]]:
         named = dict(zip(views.names, views.arrays, strict=True))
         return named, {} if views.observed is None else {"observed": views.observed}
     scaled = [
-        learn_array_scaling("auto", array, name, several=True).apply(array)
+        learn_array_scaling("auto", array, name, to_unit_rows=True).apply(array)
         for name, array in zip(views.names, views.arrays, strict=True)
     ]
     return side_by_side(scaled), {}

@@ -17,19 +17,20 @@ from dataclasses import dataclass
 from typing import Any
 
 # Up to this many rows the rows themselves are cut into communities, and the exact problem is affordable.
-MOST_REBUILT_ROWS = 5_000
+MOST_REBUILT_ROWS = 4_000
 REBUILT_SHARE, REBUILT_SETS = 2 / 3, 4
 # Anchors of one fine set, rows times anchors of all sets that are affordable, and the fewest and most sets.
 FINE_ANCHORS, FINE_BUDGET, FINE_SETS = 3_000, 420_000_000, 3
 LEAST_FINE_ANCHORS = 1_000
-# Rows per fine anchor, at least: an anchor is the mean of some rows.
-ROWS_PER_FINE_ANCHOR = 3
+# Rows per fine anchor, at least: an anchor is the mean of some rows, and of more where rows are sparse, since single
+# documents share few words.
+ROWS_PER_FINE_ANCHOR, SPARSE_ROWS_PER_FINE_ANCHOR = 3, 9
 # Rows per anchor where few have every view: enough that some have each.
 ROWS_PER_PATCHED_ANCHOR = 10
 # Anchors that a row is joined to: fewer where rows are many, as every anchor then has many rows anyway.
 NEAR_ANCHORS, NEAR_ANCHORS_OF_MANY, MANY_ROWS = 5, 3, 20_000
 # Fewer anchors than this are coarse: rows are rebuilt from all of them, as in the paper, however many rows there are.
-LEAST_NEAR_ANCHORS = 500
+LEAST_NEAR_ANCHORS = 400
 # Features up to which rows are joined to near anchors, however few they are, from this many rows on.
 FEW_FEATURES, LEAST_NEAR_ROWS = 10, 50
 

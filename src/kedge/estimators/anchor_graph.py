@@ -127,7 +127,7 @@ class AnchorGraphClusterer(
         # A long sum has other last bits on other numbers of threads, and the choice of anchors amplifies them.
         with one_thread_per_library():
             scalings = [
-                learn_array_scaling(kind, array, name, mask, several)
+                learn_array_scaling(kind, array, name, mask, unit_energy=several)
                 for kind, array, name, mask in zip(kinds, views.arrays, views.names, masks, strict=True)
             ]
             source = self._source(views, scalings)

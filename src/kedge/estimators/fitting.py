@@ -40,6 +40,7 @@ from kedge.model.structure_penalty import GivenPenalty
 from kedge.model.view_agreement import MOST_COMPARED, agreement_prior
 from kedge.model.view_weighting import ViewWeighting
 from kedge.partition.communities import merge_tree
+from kedge.partition.view_structure import structure_prior
 from kedge.sources.contract import RowSource
 
 Array = NDArray[np.float64]
@@ -160,10 +161,13 @@ def _view_prior(source: RowSource, plan: FitPlan, random_state: RandomState) -> 
     """Return the prior of the views: given, or from how much they agree on a sample of rows."""
     if plan.view_prior is not None:
         return plan.view_prior
-    if len(source.view_names) <= 2:  # two views agree with each other equally
-        return np.ones(len(source.view_names))
+    if len(source.view_names) == 1:
+        return np.ones(1)
     rows = sample_rows(source.n_rows, MOST_COMPARED, random_state)
-    return agreement_prior(source.read(rows), source.observed(rows))
+    views, observed = list(source.read(rows)), source.observed(rows)
+    if len(views) == 2:  # two views agree with each other equally
+        return structure_prior(views, observed, random_state)
+    return agreement_prior(views, observed)
 
 
 def _row_counts(source: RowSource, n_views: int) -> Array:

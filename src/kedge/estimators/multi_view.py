@@ -36,7 +36,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
         also names them. None means that such an X is one view.
     n_anchors : int or "auto", default="auto"
-        Number of anchors of one set. "auto" takes two for every three rows up to 5,000 rows, and up to 3,000 beyond, or
+        Number of anchors of one set. "auto" takes two for every three rows up to 4,000 rows, and up to 3,000 beyond, or
         where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest anchors;
         otherwise, and with fewer than 500 anchors, it is rebuilt from all anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
@@ -93,7 +93,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     tol : float, default=1e-4
         The fit ends when the objective falls by less than this share in a pass.
     n_init : int or "auto", default="auto"
-        Sets of anchors whose graphs are joined: less luck, more time. "auto" takes four up to 5,000 rows, beyond that
+        Sets of anchors whose graphs are joined: less luck, more time. "auto" takes four up to 4,000 rows, beyond that
         as many as stay affordable, from one to three.
     random_state : int, RandomState instance or None, default=None
         Seed of the anchors and of the search for communities.

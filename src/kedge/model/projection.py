@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 # Wider rows are projected onto this many principal components: they hold what clusters differ in, the rest is mostly
 # noise, and every later step costs in proportion. Many rows get fewer, for speed.
-MOST_DIRECTIONS, DIRECTIONS_OF_MANY, MANY_ROWS = 100, 50, 5_000
+MOST_DIRECTIONS, DIRECTIONS_OF_MANY, MANY_ROWS = 100, 50, 4_000
 # Sparse rows get as many as the square root of their number, within these limits: with few rows the topics of a single
 # document would be taken for structure.
 LEAST_SPARSE_DIRECTIONS, MOST_SPARSE_DIRECTIONS = 25, 100

@@ -65,7 +65,7 @@ class ViewScaling:
     def scale(self, rows: View) -> View:
         """Return the scaled rows, not projected."""
         if self.kind == "none":
-            return rows
+            return rows if self.size == 1.0 else rows / rows.dtype.type(self.size)
         if self.kind == "l2":
             return normalize(rows) / rows.dtype.type(self.size)
         assert self.factor is not None
@@ -83,17 +83,17 @@ class ViewScaling:
         return restored if self.center is None else restored + self.center.astype(points.dtype)
 
 
-def choose_scale(sample: View, several: bool) -> str:
+def choose_scale(sample: View, to_unit_rows: bool = False) -> str:
     """Decide how a view is scaled, from a sample of its rows.
 
-    Sparse counts: tf-idf and unit rows; other sparse rows: unit rows. Dense columns of one view: as they are, or to
-    unit variance where they are in different units. Of several views every one is brought to a common form: unit rows,
-    after unit variance unless most entries are zero.
+    Sparse counts: tf-idf and unit rows; other sparse rows: unit rows. Dense columns: as they are, or to unit variance
+    where they are in different units. With ``to_unit_rows``, which baselines for several views ask for, dense rows end
+    at unit length, after unit variance unless most entries are zero.
     """
     if sparse.issparse(sample):
         counts = sample.data.min(initial=0.0) >= 0 and np.array_equal(sample.data, np.rint(sample.data))
         return "tfidf" if counts else "l2"
-    if several:
+    if to_unit_rows:
         is_count = sample.min(initial=0.0) >= 0 and np.mean(sample == 0) > MOSTLY_ZERO
         return "l2" if is_count else "zscore_l2"
     spreads = sample.std(axis=0, dtype=np.float64)
@@ -122,10 +122,20 @@ class ViewStatistics(Protocol):
         ...
 
 
-def learn_scaling(kind: str, statistics: ViewStatistics, name: str = "X") -> ViewScaling:
-    """Learn the scaling of a view; "auto" is decided before, by :func:`choose_scale`."""
+def learn_scaling(kind: str, statistics: ViewStatistics, name: str = "X", unit_energy: bool = False) -> ViewScaling:
+    """Learn the scaling of a view; "auto" is decided before, by :func:`choose_scale`.
+
+    With ``unit_energy`` a view that is left as it is gets a size as well, so that units do not decide how much it
+    counts: the square root of its total variance, or of its mean squared row norm if it is sparse.
+    """
     if kind == "none":
-        return ViewScaling("none")
+        if not unit_energy:
+            return ViewScaling("none")
+        if statistics.is_sparse():
+            total = statistics.mean_squared_norm(ViewScaling("none"))
+        else:
+            total = float(np.square(statistics.columns("zscore")[1]).sum())
+        return ViewScaling("none", size=float(np.sqrt(total)) or 1.0)
     shift = factor = None
     if kind == "tfidf":
         n_rows, found = statistics.rows_per_column()

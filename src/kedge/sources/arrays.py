@@ -96,13 +96,15 @@ def learn_array_scaling(
     view: View,
     name: str = "X",
     observed: NDArray[np.bool_] | None = None,
-    several: bool = False,
+    *,
+    to_unit_rows: bool = False,
+    unit_energy: bool = False,
 ) -> ViewScaling:
-    """Learn the scaling of one view, of several or alone, from all rows that have it."""
+    """Learn the scaling of one view from all rows that have it; see :func:`choose_scale` and :func:`learn_scaling`."""
     if kind == "auto":
-        kind = choose_scale(view[spread_rows(view.shape[0], observed, _ROWS_FOR_SCALE)], several)
+        kind = choose_scale(view[spread_rows(view.shape[0], observed, _ROWS_FOR_SCALE)], to_unit_rows)
     if isinstance(view, StoredView) and isinstance(view.reader, DaskReader):
-        return learn_scaling(kind, DaskStatistics(view.reader, view.columns, observed), name)
+        return learn_scaling(kind, DaskStatistics(view.reader, view.columns, observed), name, unit_energy)
 
     def blocks() -> Any:
         for start in range(0, view.shape[0], _SCALING_ROWS):
@@ -113,7 +115,7 @@ def learn_array_scaling(
             if block.shape[0]:
                 yield block
 
-    return learn_scaling(kind, BlockStatistics(blocks), name)
+    return learn_scaling(kind, BlockStatistics(blocks), name, unit_energy)
 
 
 def learn_projection(source: ArraySource, signed: bool) -> list[ViewScaling]:
