@@ -51,6 +51,7 @@ def count_anchors(
     only_rebuilt: bool = False,
     least: int = 1,
     n_complete: int | None = None,
+    is_sparse: bool = False,
 ) -> AnchorCount:
     """Apply the rule; where the user gives the size or the number of sets, the rest follows from that.
 
@@ -68,7 +69,8 @@ def count_anchors(
         size = max(least, LEAST_NEAR_ANCHORS)
     else:
         affordable = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows)
-        size = max(least, min(FINE_ANCHORS, affordable, n_rows // ROWS_PER_FINE_ANCHOR))
+        rows_per_anchor = SPARSE_ROWS_PER_FINE_ANCHOR if is_sparse else ROWS_PER_FINE_ANCHOR
+        size = max(least, min(FINE_ANCHORS, affordable, n_rows // rows_per_anchor))
     if isinstance(n_anchors, str) and n_complete is not None and n_complete < n_rows:
         size = min(size, max(least, round(REBUILT_SHARE * n_complete), n_rows // ROWS_PER_PATCHED_ANCHOR, 1))
     many = n_rows > MOST_REBUILT_ROWS and size >= LEAST_NEAR_ANCHORS

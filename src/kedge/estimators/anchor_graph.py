@@ -195,7 +195,8 @@ class AnchorGraphClusterer(
             n_features = sum(scaling.width_of(width) for scaling, width in zip(scalings, views.widths, strict=True))
             asked = (self.n_anchors, self.n_init, only_rebuilt, n_clusters or 1)
             n_complete = views.n_rows if views.observed is None else int(views.observed.all(axis=1).sum())
-            count = count_anchors(views.n_rows, n_features, *asked, n_complete)
+            is_sparse = any(scaling.center is None for scaling in scalings)
+            count = count_anchors(views.n_rows, n_features, *asked, n_complete, is_sparse)
             sizes, n_near = count.sizes, count.n_near
         else:
             checked = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)
