@@ -8,7 +8,6 @@ from kedge import SGL, simplex_qp
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
-
 ONE_SET = {"n_init": 1, "locality": 0.0, "scale": "none", "penalty_scale": "absolute", "random_state": 0}
 
 

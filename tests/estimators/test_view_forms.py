@@ -66,7 +66,7 @@ def test_every_form_of_columns_gives_the_same_fit(views):
 
 def test_sparse_and_dense_views_mix_and_sparse_ones_stay_sparse(monkeypatch):
     counts = sparse.random(150, 400, density=0.02, random_state=0, format="csr")
-    expected = MSGL(3, scale=["zscore", "l2"], random_state=0).fit([VIEWS[1], counts.toarray()])
+    expected = MSGL(3, n_anchors=20, scale=["zscore", "l2"], random_state=0).fit([VIEWS[1], counts])
     dense = sparse.csr_array.toarray
 
     def only_a_few_rows(matrix, *args, **kwargs):
@@ -76,7 +76,7 @@ def test_sparse_and_dense_views_mix_and_sparse_ones_stay_sparse(monkeypatch):
     monkeypatch.setattr(sparse.csr_array, "toarray", only_a_few_rows)
     for form in (counts, sparse.csc_array(counts), counts.tocoo()):
         given = form.copy()
-        model = MSGL(3, random_state=0, scale={"view 0": "zscore"}).fit([VIEWS[1], given])
+        model = MSGL(3, n_anchors=20, random_state=0, scale={"view 0": "zscore"}).fit([VIEWS[1], given])
         np.testing.assert_allclose(model.view_weights_, expected.view_weights_, rtol=1e-8)
         np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert model.scalings_[1]["kind"] == "l2"

@@ -42,7 +42,7 @@ def fine_anchors(
     if observed is not None:
         lacking: NDArray[np.bool_] = np.asarray((~observed).any(axis=1))
         order = order[np.argsort(lacking[order], kind="stable")]
-    starts = np.sort(order[:n_anchors])
+    starts = _distinct(views, order, n_anchors)
     anchors = [_dense(view[starts]) for view in views]
     for _ in range(ROUNDS):
         nearest = _nearest(views, observed, anchors)
@@ -50,8 +50,21 @@ def fine_anchors(
             _means(view, None if observed is None else observed[:, number], nearest, before)
             for number, (view, before) in enumerate(zip(views, anchors, strict=True))
         ]
-    kept = np.sort(np.unique(np.hstack(anchors), axis=0, return_index=True)[1])
-    return [np.ascontiguousarray(own[kept]) for own in anchors]
+    return [np.ascontiguousarray(own) for own in anchors]
+
+
+def _distinct(views: Sequence[View], order: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return the first rows of the order that differ from each other, at most that many, ascending."""
+    found: dict[bytes, int] = {}
+    for start in range(0, len(order), count):
+        numbers = order[start : start + count]
+        # Minus zero is zero.
+        rows = np.hstack([_dense(view[numbers]) for view in views]) + 0.0
+        for number, row in zip(numbers.tolist(), rows, strict=True):
+            found.setdefault(row.tobytes(), number)
+        if len(found) >= count:
+            break
+    return np.sort(np.array(list(found.values())[:count], dtype=np.intp))
 
 
 def _nearest(

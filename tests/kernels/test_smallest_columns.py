@@ -1,0 +1,36 @@
+"""The smallest entries of every row: the compiled search and its NumPy twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from kedge.kernels import available_kernels, choose_kernel
+
+COARSE = st.integers(-3, 3).map(float)
+SHAPES = st.tuples(st.integers(0, 9), st.integers(1, 40))
+
+
+@given(arrays(np.float64, SHAPES, elements=COARSE), st.data(), st.sampled_from([np.float32, np.float64]))
+@settings(max_examples=200)
+def test_every_kernel_returns_the_columns_of_a_stable_sort(values, data, dtype):
+    count = data.draw(st.integers(1, values.shape[1]))
+    values = values.astype(dtype)
+    order = np.argsort(values, axis=1, kind="stable")[:, :count]
+    for name in available_kernels():
+        columns, smallest = choose_kernel(name).smallest_columns(values, count)
+        assert columns.dtype == np.int32
+        assert smallest.dtype == dtype
+        np.testing.assert_array_equal(columns, order)
+        np.testing.assert_array_equal(smallest, np.take_along_axis(values, order, axis=1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_kernels_agree_on_many_columns(dtype, count):
+    values = np.random.default_rng(0).normal(size=(50, 3000)).astype(dtype)
+    results = [choose_kernel(name).smallest_columns(values, count) for name in available_kernels()]
+    for columns, smallest in results:
+        np.testing.assert_array_equal(columns, results[0][0])
+        np.testing.assert_array_equal(smallest, results[0][1])
