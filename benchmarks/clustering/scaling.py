@@ -89,8 +89,8 @@ def main():
     measure.start_run("Cost of a fit over the number of rows", arguments.quick)
     print(
         f"SGL({N_SUBSPACES}, n_anchors={N_ANCHORS}, n_init=1) on {N_SUBSPACES} subspaces of dimension {DIM} in "
-        f"R^{AMBIENT_DIM}, float32. Each size in a process of its own; seconds: median of {REPEATS} fits.\npeak: largest "
-        "resident memory of the process up to the end of the first fit, less what was resident before\nthat fit; X is "
+        f"R^{AMBIENT_DIM}, float32. Each size in a process of its own; seconds: median of {REPEATS} fits.\npeak: "
+        "largest resident memory of the process up to the end of the first fit, less what was resident before\nthat fit; X is "
         "not counted.\n",
         flush=True,
     )

@@ -24,9 +24,9 @@ GB = 1e9
 NOTES = """
 Rows of 100 float32 features in a .npy file, ten clusters, SGL(10, n_anchors=50, n_init=1). The large file is fitted and
 predicted by a process of its own; its memory is the largest resident memory of that process less what it was after
-importing kedge, in GB of 1e9 bytes. beta > 0 needs several passes, between which the weights are in a scratch file. Throughput:
-rows per second from the file over those from the same rows in memory, in turn in one process, median of the ratios; the
-file has been read before, so that it may come from the system's cache as far as that reaches.
+importing kedge, in GB of 1e9 bytes. beta > 0 needs several passes, between which the weights are in a scratch file.
+Throughput: rows per second from the file over those from the same rows in memory, in turn in one process, median of the
+ratios; the file has been read before, so that it may come from the system's cache as far as that reaches.
 """
 
 

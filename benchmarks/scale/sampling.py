@@ -17,10 +17,10 @@ SEEDS = 5
 ANCHORS_PER_CLUSTER = 5
 EVERY_ROW = 10**9
 NOTES = """
-SGL(partition="spectral") with one set of five anchors per cluster; mean and standard deviation over seeds.
-"sample": anchors are the k-means centres of at most max(5,000, 50 m) rows, and the last k-means sees at most max(5,000, 500 k) embedded rows; the others join the
-nearest centre. "anchors of all rows", "labels of all rows": one of the two goes over every row; "all rows": both do.
-Ratio: seconds over those of "sample", median over seeds.
+SGL(partition="spectral") with one set of five anchors per cluster; mean and standard deviation over seeds. "sample":
+anchors are the k-means centres of at most max(5,000, 50 m) rows, and the last k-means sees at most max(5,000, 500 k)
+embedded rows; the others join the nearest centre. "anchors of all rows", "labels of all rows": one of the two goes over
+every row; "all rows": both do. Ratio: seconds over those of "sample", median over seeds.
 """
 
 
