@@ -90,8 +90,8 @@ def main():
     print(
         f"SGL({N_SUBSPACES}, n_anchors={N_ANCHORS}, n_init=1) on {N_SUBSPACES} subspaces of dimension {DIM} in "
         f"R^{AMBIENT_DIM}, float32. Each size in a process of its own; seconds: median of {REPEATS} fits.\npeak: "
-        "largest resident memory of the process up to the end of the first fit, less what was resident before\nthat fit; X is "
-        "not counted.\n",
+        "largest resident memory of the process up to the end of the first fit, less what was resident before\nthat "
+        "fit; X is not counted.\n",
         flush=True,
     )
     print_scaling(*((QUICK_SIZES, QUICK_LARGE_FROM) if arguments.quick else (SIZES, LARGE_FROM)))
