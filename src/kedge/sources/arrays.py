@@ -101,6 +101,8 @@ def learn_array_scaling(
     unit_energy: bool = False,
 ) -> ViewScaling:
     """Learn the scaling of one view from all rows that have it; see :func:`choose_scale` and :func:`learn_scaling`."""
+    # A scaling that the user chose is done as they say.
+    unit_energy = unit_energy and kind == "auto"
     if kind == "auto":
         kind = choose_scale(view[spread_rows(view.shape[0], observed, _ROWS_FOR_SCALE)], to_unit_rows)
     if isinstance(view, StoredView) and isinstance(view.reader, DaskReader):
