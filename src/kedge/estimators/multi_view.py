@@ -38,7 +38,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     n_anchors : int or "auto", default="auto"
         Number of anchors of one set. "auto" takes two for every three rows up to 4,000 rows, and up to 3,000 beyond, or
         where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest anchors;
-        otherwise, and with fewer than 500 anchors, it is rebuilt from all anchors of a set.
+        otherwise, and with fewer than 400 anchors, it is rebuilt from all anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
         n_features of the view) per view, in the units of X.
@@ -58,16 +58,16 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         How much each view counts before its errors are known; the weight that the errors give is multiplied by it.
         "agreement" takes the mean dependence of the view on the others (Hilbert-Schmidt criterion on a sample of rows):
         reconstruction errors cannot tell a view with clusters from a few columns of noise, but noise has nothing to do
-        with the other views. With one or two views that is the same for all.
+        with the other views. Of two views each counts by the structure that it has of its own.
     locality : float or "auto", default="auto"
         Weight of the distance to each anchor where rows are rebuilt: near anchors are preferred. Zero is the published
         model; "auto" is 0.02.
     scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, or a list or dict of them, default="auto"
         How each view is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to
         unit length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts,
-        "l2" for other sparse views and for counts that are mostly zero, else "zscore_l2"; see ``scalings_[v]["kind"]``.
-        All but "none" also divide the view by its mean row length, so that no view counts more for its units. Learnt in
-        ``fit`` from the rows that have the view, applied in ``predict``.
+        "l2" for other sparse views, "zscore" for dense columns in different units, else "none", and brings all views to
+        equal energy, so that none counts more for its units; see ``scalings_[v]["kind"]``. Learnt in ``fit`` from the
+        rows that have the view, applied in ``predict``.
     penalty_scale : {"relative", "absolute"}, default="relative"
         Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
     penalty : {"centroid", "degree"}, default="centroid"
