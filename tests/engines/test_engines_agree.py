@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 from kedge import MSGL, SGL
 from kedge.engines import choose
@@ -73,3 +74,49 @@ def test_several_views_with_gaps(tmp_path_factory, sizes, gaps):
     if gaps:
         views[1][::7] = np.nan
     assert_same(fit_everywhere(lambda: MSGL(4, random_state=0), sizes, tmp_path_factory, views))
+
+
+MANY, TRUTH = make_blobs(6000, n_features=14, centers=12.0 * np.eye(5, 14), cluster_std=2.0, random_state=0)
+UNEVEN = [2500, 1, 1499, 2000]
+
+
+def fit_from_checkpoint(make, rows, folder):
+    """Return a model whose fit was cut off after its first pass and went on from its checkpoint."""
+
+    def cut_off(report):
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        make().set_params(checkpoint=folder, callback=cut_off).fit(rows)
+    assert any(folder.glob("pass-*.npz"))
+    return make().set_params(checkpoint=folder).fit(rows)
+
+
+@pytest.mark.parametrize("options", [{}, {"structure": "exact"}, {"partition": "spectral"}, {"n_init": 1}], ids=str)
+def test_many_rows_with_near_anchors(tmp_path_factory, options):
+    def make():
+        return SGL(5, random_state=0, **options)
+
+    models = fit_everywhere(make, UNEVEN, tmp_path_factory, [MANY])
+    assert models[0].n_near_ is not None
+    assert_same(models)
+    again = fit_from_checkpoint(make, MANY, tmp_path_factory.mktemp("checkpoint"))
+    np.testing.assert_array_equal(again.labels_, models[0].labels_)
+    np.testing.assert_allclose(again.graph_.toarray(), models[0].graph_.toarray(), atol=1e-10)
+    with dask.config.set(scheduler="synchronous"):
+        for k in (1, 3):
+            for model in models:
+                np.testing.assert_array_equal(model.labels_at(k), models[0].labels_at(k))
+        lazy = models[2].predict(dask.array.from_array(MANY, chunks=(2000, -1)))
+        np.testing.assert_array_equal(np.asarray(lazy), models[0].predict(MANY))
+
+
+def test_many_rows_that_lack_views(tmp_path_factory):
+    views = [MANY[:, :7].copy(), MANY[:, 7:].copy() + MANY[:, :7]]
+    views[0][::5] = np.nan
+    views[1][2::5] = np.nan
+    models = fit_everywhere(lambda: MSGL(5, random_state=0), UNEVEN, tmp_path_factory, views)
+    assert models[0].n_near_ is not None
+    assert_same(models)
+    assert adjusted_rand_score(TRUTH, models[0].labels_) > 0.95
+    assert adjusted_rand_score(TRUTH, models[0].predict(views)) > 0.95

@@ -75,23 +75,30 @@ def spectral_map(gram: Any, column_sums: Array, n_components: int) -> SpectralMa
 
 
 def _leading_eigenpairs(matrix: Any, gram: Any, column_sums: Array, wanted: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues and their vectors.
+
+    Every component has the eigenvalue one. Its vectors are taken from the components: of a multiple eigenvalue a solver
+    returns any rotation, as rounding decides.
+    """
     order = matrix.shape[0]
+    count, labels = anchor_components(gram, column_sums)
+    if count >= wanted:
+        return _leading_components(column_sums, labels, wanted)
     if order > _LARGE_ORDER and 8 * wanted < order:
-        count, labels = anchor_components(gram, column_sums)
-        if count >= wanted:
-            return _leading_components(column_sums, labels, wanted)
         with suppress(ArpackNoConvergence):
             return _deflated_lanczos(matrix, column_sums, labels, count, wanted)
     matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
-    squares, vectors = linalg.eigh(matrix, subset_by_index=[order - wanted, order - 1])
-    return squares[::-1], vectors[:, ::-1]
+    known = _leading_components(column_sums, labels, count)[1]
+    squares, vectors = linalg.eigh(matrix - known @ known.T, subset_by_index=[order - wanted + count, order - 1])
+    return np.concatenate([np.ones(count), squares[::-1]]), np.concatenate([known, vectors[:, ::-1]], axis=1)
 
 
 def _leading_components(column_sums: Array, labels: NDArray[np.int64], wanted: int) -> tuple[Array, Array]:
     """Return the vectors of the heaviest components; with as many components all leading values are one."""
     used = np.flatnonzero(labels >= 0)
     masses = np.bincount(labels[used], column_sums[used])
-    heaviest = np.argsort(-masses, kind="stable")[:wanted]
+    # Masses are numbers of rows; rounding must not decide between equal ones.
+    heaviest = np.argsort(-np.rint(masses), kind="stable")[:wanted]
     vectors = np.zeros((len(column_sums), wanted))
     for place, component in enumerate(heaviest.tolist()):
         own = np.flatnonzero(labels == component)
