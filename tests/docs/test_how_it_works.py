@@ -15,7 +15,8 @@ PAGE = " ".join((Path(__file__).parents[2] / "docs/how_it_works.md").read_text(e
 
 def test_numbers_are_the_constants():
     assert f"at most {MOST_DIRECTIONS} principal components" in PAGE
-    assert anchor_counts.count_anchors(3_000, 64, "auto", "auto").sizes == (2_000,) * 4
+    assert anchor_counts.count_anchors(900, 64, "auto", "auto").sizes == (600,) * 4
+    assert f"at most {anchor_counts.MOST_REBUILT_ANCHORS:,}; beyond" in PAGE
     assert f"Up to {anchor_counts.MOST_REBUILT_ROWS:,} rows there are four sets" in PAGE
     assert "two anchors for every three rows" in PAGE
     fine = [anchor_counts.count_anchors(n, 64, "auto", "auto") for n in (10_000, 100_000, 1_000_000, 100_000_000)]

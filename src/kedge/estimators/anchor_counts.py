@@ -1,7 +1,8 @@
 """How many anchors, how many sets of them, and which graph: one rule for all data.
 
 Few rows are rebuilt exactly, each from all anchors, by the row problem of the paper. Many anchors serve best there: two
-for every three rows, so that an anchor is the mean of very few rows, in four sets that even out the luck of the draw.
+for every three rows up to 1,200, so that an anchor is the mean of very few rows, in four sets that even out the luck of
+the draw.
 
 Many rows are joined to their few nearest anchors. Finer anchors follow the shape of clusters better, but cost time in
 proportion: their number times that of the rows is kept within a budget, never below a thousand anchors, up to three
@@ -19,6 +20,8 @@ from typing import Any
 # Up to this many rows the rows themselves are cut into communities, and the exact problem is affordable.
 MOST_REBUILT_ROWS = 4_000
 REBUILT_SHARE, REBUILT_SETS = 2 / 3, 4
+# More anchors than this bring nothing measurable there, and the row problem grows with them.
+MOST_REBUILT_ANCHORS = 1_200
 # Anchors of one fine set, rows times anchors of all sets that are affordable, and the fewest and most sets.
 FINE_ANCHORS, FINE_BUDGET, FINE_SETS = 3_000, 420_000_000, 3
 LEAST_FINE_ANCHORS = 1_000
@@ -64,7 +67,7 @@ def count_anchors(
     if not isinstance(n_anchors, str):
         size = int(n_anchors)
     elif n_rows <= MOST_REBUILT_ROWS and not few_features:
-        size = max(least, round(REBUILT_SHARE * n_rows), 1)
+        size = max(least, min(round(REBUILT_SHARE * n_rows), MOST_REBUILT_ANCHORS), 1)
     elif only_rebuilt:
         size = max(least, LEAST_NEAR_ANCHORS)
     else:

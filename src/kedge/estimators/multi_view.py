@@ -36,9 +36,9 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
         also names them. None means that such an X is one view.
     n_anchors : int or "auto", default="auto"
-        Number of anchors of one set. "auto" takes two for every three rows up to 4,000 rows, and up to 3,000 beyond, or
-        where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest anchors;
-        otherwise, and with fewer than 400 anchors, it is rebuilt from all anchors of a set.
+        Number of anchors of one set. "auto" takes two for every three rows, at most 1,200, up to 4,000 rows, and up to
+        3,000 beyond, or where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest
+        anchors; otherwise, and with fewer than 400 anchors, it is rebuilt from all anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
         n_features of the view) per view, in the units of X.
