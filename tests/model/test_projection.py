@@ -40,9 +40,7 @@ def test_more_features_than_rows_and_fewer_give_the_same_projection(n_rows):
     products = projection(rows).apply(rows)
     left, values, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     expected = left[:, :12] * values[:12]
-    np.testing.assert_allclose(
-        products[:, :12] @ products[:, :12].T, expected @ expected.T, atol=1e-8 * values[0] ** 2
-    )
+    np.testing.assert_allclose(products[:, :12] @ products[:, :12].T, expected @ expected.T, atol=1e-8 * values[0] ** 2)
 
 
 def test_sparse_rows_and_rows_of_lines_are_not_centred():
