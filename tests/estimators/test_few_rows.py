@@ -45,6 +45,7 @@ def test_one_cluster_of_many_rows(options):
 def test_no_row_of_many_has_every_view():
     rng = np.random.default_rng(0)
     centers = np.repeat(9.0 * np.eye(4, 12), 1500, axis=0)
-    lacking = np.arange(6000) % 2
-    views = [np.where((lacking == v)[:, None], np.nan, centers + rng.normal(size=(6000, 12))) for v in range(2)]
-    np.testing.assert_array_equal(MSGL(4, random_state=0).fit(views).labels_, np.repeat(np.arange(4), 1500))
+    lacking = np.arange(6000) % 3
+    views = [np.where((lacking == v)[:, None], np.nan, centers + rng.normal(size=(6000, 12))) for v in range(3)]
+    found = MSGL(4, random_state=0).fit(views).labels_
+    assert (found == np.repeat(np.arange(4), 1500)).mean() > 0.99

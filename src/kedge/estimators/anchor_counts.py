@@ -74,8 +74,13 @@ def count_anchors(
         affordable = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows)
         rows_per_anchor = SPARSE_ROWS_PER_FINE_ANCHOR if is_sparse else ROWS_PER_FINE_ANCHOR
         size = max(least, min(FINE_ANCHORS, affordable, n_rows // rows_per_anchor))
+    complete = round(REBUILT_SHARE * (n_rows if n_complete is None else n_complete))
+    patched = n_rows // ROWS_PER_PATCHED_ANCHOR
+    if complete < patched:
+        # Fine anchors begin as rows, and would only ever be near to rows that lack the same views.
+        only_rebuilt, few_features, patched = True, False, min(patched, LEAST_NEAR_ANCHORS)
     if isinstance(n_anchors, str) and n_complete is not None and n_complete < n_rows:
-        size = min(size, max(least, round(REBUILT_SHARE * n_complete), n_rows // ROWS_PER_PATCHED_ANCHOR, 1))
+        size = min(size, max(least, complete, patched, 1))
     many = n_rows > MOST_REBUILT_ROWS and size >= LEAST_NEAR_ANCHORS
     n_near = NEAR_ANCHORS if n_rows < MANY_ROWS else NEAR_ANCHORS_OF_MANY
     near = not only_rebuilt and (many or few_features) and size > n_near
