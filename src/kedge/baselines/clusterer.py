@@ -168,7 +168,7 @@ class MultiViewBaseline(ReadsViews, Baseline):
         kinds = scale_per_view(self.scale, self.view_names_)
         with self._thread_limit():
             scalings = [
-                learn_array_scaling(kind, array, name, to_unit_rows=len(arrays) > 1)
+                learn_array_scaling(kind, array, name, to_unit_rows=True)
                 for kind, array, name in zip(kinds, arrays, self.view_names_, strict=True)
             ]
             scaled = [scaling.apply(array) for scaling, array in zip(scalings, arrays, strict=True)]
@@ -219,7 +219,7 @@ def as_array(X: Any) -> View:
 
 def learn_single_scaling(kind: str, X: View) -> ViewScaling:
     """Learn the scaling of the only view; unit rows are of length one exactly, zero rows or not."""
-    scaling = learn_array_scaling(kind, X)
+    scaling = learn_array_scaling(kind, X, to_unit_rows=True)
     return ViewScaling("l2") if scaling.kind == "l2" else scaling
 
 

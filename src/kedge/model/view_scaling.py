@@ -87,12 +87,12 @@ def choose_scale(sample: View, to_unit_rows: bool = False) -> str:
     """Decide how a view is scaled, from a sample of its rows.
 
     Sparse counts: tf-idf and unit rows; other sparse rows: unit rows. Dense columns: as they are, or to unit variance
-    where they are in different units. With ``to_unit_rows``, which baselines for several views ask for, dense rows end
-    at unit length, after unit variance unless most entries are zero.
+    where they are in different units. With ``to_unit_rows``, which the baselines ask for, all rows end at unit length,
+    dense ones after unit variance unless most entries are zero.
     """
     if sparse.issparse(sample):
         counts = sample.data.min(initial=0.0) >= 0 and np.array_equal(sample.data, np.rint(sample.data))
-        return "tfidf" if counts else "l2"
+        return "tfidf" if counts and not to_unit_rows else "l2"
     if to_unit_rows:
         is_count = sample.min(initial=0.0) >= 0 and np.mean(sample == 0) > MOSTLY_ZERO
         return "l2" if is_count else "zscore_l2"
