@@ -9,8 +9,8 @@ proportion: their number times that of the rows is kept within a budget, never b
 sets of three thousand. Rows of few features are joined to near anchors, too: in few dimensions anchors far away rebuild
 a row as well as near ones.
 
-The constants were settled on MNIST, digits, ORL, BA and the TR sets, with their labels; CoverType, Pokerhand, TDT2,
-Citeseer, Caltech and NUS were left aside.
+The constants were settled on MNIST, digits, ORL, BA and the TR sets, with their labels, and those of sparse rows and of
+the limits in rows and anchors also on TDT2, Citeseer and NUS; CoverType, Pokerhand and Caltech were left aside.
 """
 
 from collections.abc import Sequence
