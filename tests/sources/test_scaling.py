@@ -67,3 +67,10 @@ def test_float32_rows_stay_float32():
     narrow = X.astype(np.float32)
     for kind in ("zscore", "minmax", "l2"):
         assert learn_array_scaling(kind, narrow).apply(narrow).dtype == np.float32
+
+
+def test_a_view_of_several_has_unit_variance_whatever_its_constant_columns():
+    assert X.std(axis=0)[-1] == 0
+    scaling = learn_array_scaling("auto", X, unit_energy=True)
+    assert scaling.apply(X).var(axis=0).sum() == pytest.approx(1.0)
+    assert learn_array_scaling("auto", np.ones((9, 2)), unit_energy=True).size == 1.0

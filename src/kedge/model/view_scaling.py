@@ -134,8 +134,10 @@ def learn_scaling(kind: str, statistics: ViewStatistics, name: str = "X", unit_e
         if statistics.is_sparse():
             total = statistics.mean_squared_norm(ViewScaling("none"))
         else:
-            total = float(np.square(statistics.columns("zscore")[1]).sum())
-        return ViewScaling("none", size=float(np.sqrt(total)) or 1.0)
+            _, spread, constant = statistics.columns("zscore")  # the spread of constant columns is said to be one
+            total = float(np.square(np.where(constant, 0.0, spread)).sum())
+        # Sums over other blocks have other last bits, and rows that are nearly equally near amplify them.
+        return ViewScaling("none", size=float(f"{np.sqrt(total):.10g}") or 1.0)
     shift = factor = None
     if kind == "tfidf":
         n_rows, found = statistics.rows_per_column()
@@ -180,7 +182,8 @@ class BlockStatistics:
         for block in self.blocks():
             scaler.partial_fit(block)
         if kind != "minmax":
-            return scaler.mean_, scaler.scale_, scaler.var_ == 0
+            # The scaler puts one in place of a deviation that is rounding noise.
+            return scaler.mean_, scaler.scale_, scaler.scale_ != np.sqrt(scaler.var_)
         return scaler.data_min_, scaler.data_range_, scaler.data_range_ == 0
 
     def mean_squared_norm(self, scaling: ViewScaling) -> float:
