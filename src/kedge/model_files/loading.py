@@ -60,9 +60,9 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
     >>> from pathlib import Path
     >>> import kedge
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     kedge.save(kedge.SGL(n_clusters=5, alpha=0.1), Path(folder) / "plan.kedge")
+    ...     kedge.save(kedge.SGL(n_clusters=5, alpha=0.2), Path(folder) / "plan.kedge")
     ...     kedge.load(Path(folder) / "plan.kedge")
-    SGL(alpha=0.1, n_clusters=5)
+    SGL(alpha=0.2, n_clusters=5)
     """
     path = Path(path)
     # A pipe would wait for a writer.
