@@ -18,7 +18,7 @@ k-means: best of 10 starts. UMAP: 15 neighbours, 10 dimensions, min_dist 0, cosi
 (n_jobs=1); its seconds are in those of each method that needs it, of the graph alone for Leiden. HDBSCAN:
 min_cluster_size 15, and the rows it calls noise count as one cluster. Leiden: RBConfigurationVertexPartition with the
 weights of UMAP's graph at resolution 1, or "at k" at that which gives k clusters, or as near as 25 cuts come; a graph
-in more than k pieces, as that of CoverType, has no cut into k.
+in more than k pieces has no cut into k.
 SpectralClustering: graph of 10 neighbours, up to 12,000 rows. LSC: 1,000 landmarks, at most a third of the rows.
 Last version: 0.1.0, ten seeds, as recorded then; it was told k in both modes. MNIST there is 20,000 rows, not 70,000.
 """

@@ -142,7 +142,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         Number of communities before they are merged; the finest layer.
     tree_ : ndarray of shape (n_communities_ - 1, 4)
         The merges, as in SciPy's linkage: the two that merge (communities are 0 to ``n_communities_ - 1``, row t makes
-        ``n_communities_ + t``), the modularity lost, and the size of the union.
+        ``n_communities_ + t``), the modularity lost, and the size of the union (rows up to 4,000 rows, anchors beyond).
     confidence_ : ndarray of shape (n_samples,) or None
         How sure each label is, from 0 to 1: the share of the row's weight that lies in its own cluster. Rows below 0.5
         are worth a look. None with ``recipe="published"``.

@@ -34,7 +34,7 @@ class Layers:
     shares : array of shape (n_anchors, n_communities)
         How the rows on each anchor are spread over the communities; rows sum to one, or to zero for unused anchors.
     tree : array of shape (n_communities - 1, 4)
-        The merges, as :func:`kedge.communities` returns them; sizes are numbers of rows.
+        The merges, as :func:`kedge.communities` returns them; sizes count what was cut, rows or anchors.
     evidence : CountEvidence or None
         What speaks for the number of clusters, where it was left to the data.
     """

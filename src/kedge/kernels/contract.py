@@ -1,4 +1,4 @@
-"""What a kernel takes and gives: rows that are solved, rows that move between clusters, communities of a graph."""
+"""What a kernel takes and gives: rows that are solved, nearest anchors, communities of a graph."""
 
 from dataclasses import dataclass
 from enum import IntEnum
