@@ -1,14 +1,26 @@
 """``kedge.communities``: what is found, how many, and for which graphs."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
+from threadpoolctl import threadpool_limits
 
 import kedge
 from kedge.metrics import nmi
-from kedge.partition.communities import at_least, find_communities, modularity
+from kedge.partition.communities import (
+    MERGE_SHARE,
+    at_least,
+    best_hierarchy,
+    count_starts,
+    cut_tree,
+    find_communities,
+    merge_tree,
+    modularity,
+)
 
 
 def ring_of_cliques(n_cliques, size):
@@ -139,3 +151,23 @@ def test_self_loops_count_in_degrees():
     graph = ring_of_cliques(4, 4)
     looped = sparse.csr_array(graph + 50 * np.eye(16))
     np.testing.assert_array_equal(kedge.communities(looped, random_state=0), np.arange(16))
+
+
+def test_best_start_has_at_least_the_modularity_of_every_single_start(digits):
+    digits, _ = digits
+    best = best_hierarchy(digits, 10, 1.0, 0)
+    score = modularity(digits, best.at(10), MERGE_SHARE)
+    for start in range(count_starts(digits)):
+        labels = find_communities(digits, 1.0, start)
+        alone = cut_tree(merge_tree(digits, labels, 1.0), int(labels.max()) + 1, 10)[labels]
+        assert modularity(digits, alone, MERGE_SHARE) <= score + 1e-12
+
+
+def test_communities_are_the_same_whatever_the_number_of_threads(digits):
+    digits, _ = digits
+    with threadpool_limits(1):
+        alone = kedge.communities(digits, 10, random_state=0)
+    for n_threads in (2, 7):
+        with threadpool_limits(n_threads), ThreadPoolExecutor(n_threads) as pool:
+            runs = pool.map(lambda _: kedge.communities(digits, 10, random_state=0), range(n_threads))
+            assert all(np.array_equal(alone, run) for run in runs)

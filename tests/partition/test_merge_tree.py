@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kedge.partition.communities import cut_tree, find_communities, merge_tree
+from kedge.partition.communities import MERGE_SHARE, cut_tree, find_communities, merge_tree
 
 
 def random_graph(n_nodes, seed):
@@ -15,12 +15,12 @@ def random_graph(n_nodes, seed):
     return sparse.csr_array(half + half.T)
 
 
-def pair_losses(graph, labels):
+def pair_losses(graph, labels, resolution=1.0):
     """Return what modularity loses by each merge of two clusters, from the definition."""
     members = np.eye(labels.max() + 1)[labels]
     dense = graph.toarray()
     between, degrees = members.T @ dense @ members, members.T @ dense.sum(axis=1)
-    losses = -2 * (between - np.outer(degrees, degrees) / dense.sum()) / dense.sum()
+    losses = -2 * (between - resolution * np.outer(degrees, degrees) / dense.sum()) / dense.sum()
     return losses[np.triu_indices(len(losses), k=1)]
 
 
@@ -33,12 +33,24 @@ def test_every_community_and_union_is_merged_once():
     assert tree[-1, 3] == 60
 
 
-def test_each_merge_loses_least_of_all_pairs():
+def test_each_merge_loses_least_of_all_pairs_at_the_resolution_of_merging():
     graph, labels = random_graph(40, 1), np.arange(40) // 2
     tree = merge_tree(graph, labels, 1.0)
     for k in range(20, 1, -1):
-        losses = pair_losses(graph, cut_tree(tree, 20, k)[labels])
-        np.testing.assert_allclose(tree[20 - k, 2], losses.min(), rtol=0, atol=1e-14)
+        clusters = cut_tree(tree, 20, k)[labels]
+        chosen = pair_losses(graph, clusters, MERGE_SHARE).argmin()
+        np.testing.assert_allclose(tree[20 - k, 2], pair_losses(graph, clusters)[chosen], rtol=0, atol=1e-14)
+
+
+def test_parts_of_a_large_cluster_merge_before_two_small_clusters():
+    # Masses 4, 4, 1, 1: the halves of the large cluster are joined twice as densely as the two small clusters, but
+    # modularity charged in full would merge the small ones first.
+    between = np.array([[25.0, 14.0, 0.2, 0.2], [14.0, 25.0, 0.2, 0.2], [0.2, 0.2, 9.0, 0.4], [0.2, 0.2, 0.4, 9.0]])
+    graph = sparse.csr_array(between)
+    losses = pair_losses(graph, np.arange(4))
+    assert losses[0] > losses[-1]
+    tree = merge_tree(graph, np.arange(4), 1.0)
+    np.testing.assert_array_equal(tree[0, :2], [0, 1])
 
 
 @pytest.mark.parametrize("k", [1, 3, 20])

@@ -9,8 +9,12 @@ proportion: their number times that of the rows is kept within a budget, never b
 sets of three thousand. Rows of few features are joined to near anchors, too: in few dimensions anchors far away rebuild
 a row as well as near ones.
 
+Nearest anchors may leave the rows in more pieces than clusters are asked for, as columns of zeros and ones do, and say
+nothing of which pieces go together. Then rows are rebuilt from few coarse anchors instead, five per cluster.
+
 The constants were settled on MNIST, digits, ORL, BA and the TR sets, with their labels, and those of sparse rows and of
-the limits in rows and anchors also on TDT2, Citeseer and NUS; CoverType, Pokerhand and Caltech were left aside.
+the limits in rows and anchors also on TDT2, Citeseer and NUS, that of coarse anchors on CoverType; Pokerhand and
+Caltech were left aside.
 """
 
 from collections.abc import Sequence
@@ -19,7 +23,8 @@ from typing import Any
 
 # Up to this many rows the rows themselves are cut into communities, and the exact problem is affordable.
 MOST_REBUILT_ROWS = 4_000
-REBUILT_SHARE, REBUILT_SETS = 2 / 3, 4
+# Sets of anchors: more of them for very few rows, where the luck of a draw weighs most and a set costs next to nothing.
+REBUILT_SHARE, REBUILT_SETS, MOST_REBUILT_SETS = 2 / 3, 4, 8
 # More anchors than this bring nothing measurable there, and the row problem grows with them.
 MOST_REBUILT_ANCHORS = 1_200
 # Anchors of one fine set, rows times anchors of all sets that are affordable, and the fewest and most sets.
@@ -36,14 +41,20 @@ NEAR_ANCHORS, NEAR_ANCHORS_OF_MANY, MANY_ROWS = 5, 3, 20_000
 LEAST_NEAR_ANCHORS = 400
 # Features up to which rows are joined to near anchors, however few they are, from this many rows on.
 FEW_FEATURES, LEAST_NEAR_ROWS = 10, 50
+# Coarse anchors per cluster where near ones leave the rows in pieces.
+COARSE_PER_CLUSTER = 5
 
 
 @dataclass(frozen=True)
 class AnchorCount:
-    """Sizes of the anchor sets, and to how many nearest anchors a row is joined; None if it is rebuilt from all."""
+    """Sizes of the anchor sets, and to how many nearest anchors a row is joined; None if it is rebuilt from all.
+
+    ``coarse`` are the sizes of the sets that take over if near anchors leave the rows in pieces; empty for none.
+    """
 
     sizes: tuple[int, ...]
     n_near: int | None
+    coarse: tuple[int, ...] = ()
 
 
 def count_anchors(
@@ -52,17 +63,18 @@ def count_anchors(
     n_anchors: int | str,
     n_init: int | str,
     only_rebuilt: bool = False,
-    least: int = 1,
+    n_clusters: int | None = None,
     n_complete: int | None = None,
     is_sparse: bool = False,
 ) -> AnchorCount:
     """Apply the rule; where the user gives the size or the number of sets, the rest follows from that.
 
     ``only_rebuilt`` says that nearest anchors will not do: mirrored anchors, a structure penalty and a given locality
-    are parts of the row problem. ``least`` is the number of clusters asked for: each needs an anchor.
+    are parts of the row problem. ``n_clusters`` is the number of clusters asked for, if any: each needs an anchor.
     ``n_complete`` is the number of rows that have every view: an anchor of few rows that all lack a view says nothing
     of that view.
     """
+    least = n_clusters or 1
     few_features = not only_rebuilt and n_features <= FEW_FEATURES and n_rows >= LEAST_NEAR_ROWS
     if not isinstance(n_anchors, str):
         size = int(n_anchors)
@@ -89,8 +101,12 @@ def count_anchors(
     elif near:
         n_sets = max(1, min(FINE_SETS, FINE_BUDGET // (n_rows * size)))
     else:
-        n_sets = REBUILT_SETS if n_rows <= MOST_REBUILT_ROWS else 1
-    return AnchorCount((size,) * n_sets, n_near if near else None)
+        most_sets = min(MOST_REBUILT_SETS, MOST_REBUILT_ROWS // n_rows)
+        n_sets = max(REBUILT_SETS, most_sets) if n_rows <= MOST_REBUILT_ROWS else 1
+    coarse: tuple[int, ...] = ()
+    if near and n_clusters is not None and isinstance(n_anchors, str):
+        coarse = (COARSE_PER_CLUSTER * n_clusters,) * (REBUILT_SETS if isinstance(n_init, str) else int(n_init))
+    return AnchorCount((size,) * n_sets, n_near if near else None, coarse)
 
 
 def check_counts(n_rows: int, n_clusters: int | None, n_anchors: int | str) -> None:

@@ -188,16 +188,17 @@ class AnchorGraphClusterer(
         self, views: Views, scalings: list[ViewScaling], published: bool, n_clusters: int | None
     ) -> AnchorPlan:
         given: list[Any] | None = None
-        n_near = None
+        n_near: int | None = None
+        coarse: tuple[int, ...] = ()
         if isinstance(self.anchors, str):
             penalised = any(not isinstance(value, str) and value > 0 for value in (self.beta, self.locality))
             only_rebuilt = published or bool(self.signed) or penalised
             n_features = sum(scaling.width_of(width) for scaling, width in zip(scalings, views.widths, strict=True))
-            asked = (self.n_anchors, self.n_init, only_rebuilt, n_clusters or 1)
+            asked = (self.n_anchors, self.n_init, only_rebuilt, n_clusters)
             n_complete = views.n_rows if views.observed is None else int(views.observed.all(axis=1).sum())
             is_sparse = any(scaling.center is None for scaling in scalings)
             count = count_anchors(views.n_rows, n_features, *asked, n_complete, is_sparse)
-            sizes, n_near = count.sizes, count.n_near
+            sizes, n_near, coarse = count.sizes, count.n_near, count.coarse
         else:
             checked = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)
             dtype = np.result_type(*(array.dtype for array in views.arrays))
@@ -206,6 +207,7 @@ class AnchorGraphClusterer(
         return AnchorPlan(
             sizes=sizes,
             n_near=n_near,
+            coarse=coarse,
             method=self.anchors if given is None else "given",
             alignment=self._alignment(),
             asked_for=None if isinstance(self.n_anchors, str) else int(self.n_anchors),

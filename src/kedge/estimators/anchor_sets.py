@@ -3,13 +3,14 @@
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.engines.library_threads import one_thread_per_library
@@ -17,12 +18,15 @@ from kedge.model.anchor_selection import fine_kmeans
 from kedge.model.anchor_selection.kmeans import published_kmeans
 from kedge.model.anchor_selection.row_access import sample_rows
 from kedge.model.anchor_selection.several_views import choose_view_anchors
+from kedge.model.near_problem import build_near_problem
 from kedge.sources.contract import RowSource
 
 # Rows that anchors are chosen from: more of them move the anchors little and cost in proportion.
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
 # Views without a say are not left out of the distances between rows, or their anchors would be undefined.
 _LEAST_PRIOR = 1e-6
+# Rows that show whether near anchors leave the data in pieces, and the share of them that may be outside the largest.
+ROWS_FOR_PIECES, MOST_LEFT_OUT = 10_000, 0.1
 # Starts of the anchors' k-means in the authors' release.
 _PUBLISHED_STARTS = 10
 
@@ -31,12 +35,14 @@ _PUBLISHED_STARTS = 10
 class AnchorPlan:
     """How anchors are found: the sizes of the sets, a method, the number the user asked for; or given anchors.
 
-    ``n_near`` is how many nearest anchors a row is joined to; None if rows are rebuilt from all anchors.
+    ``n_near`` is how many nearest anchors a row is joined to; None if rows are rebuilt from all anchors. ``coarse``
+    are the sizes of sets that rows are rebuilt from instead, if near anchors leave them in pieces.
     """
 
     sizes: tuple[int, ...]
     method: str
     n_near: int | None = None
+    coarse: tuple[int, ...] = ()
     alignment: str = "joint"
     asked_for: int | None = None
     given: list[NDArray[Any]] | None = None
@@ -47,10 +53,14 @@ class AnchorPlan:
 
 @dataclass(frozen=True)
 class AnchorSets:
-    """Anchors of all sets below one another, per view, and the size of each set."""
+    """Anchors of all sets below one another, per view, and the size of each set.
+
+    ``n_near`` is how many of a set a row is joined to; None if it is rebuilt from all.
+    """
 
     views: list[NDArray[Any]]
     sizes: list[int]
+    n_near: int | None = None
 
     def each(self) -> Iterator[list[NDArray[Any]]]:
         """Yield the anchors of every set, per view."""
@@ -84,7 +94,30 @@ def choose_anchor_sets(
             stacklevel=7,
         )
     views = [np.ascontiguousarray(np.concatenate(view)) for view in zip(*sets, strict=True)]
-    return AnchorSets(views, [len(one[0]) for one in sets])
+    return AnchorSets(views, [len(one[0]) for one in sets], plan.n_near)
+
+
+def choose_connected_sets(
+    source: RowSource, plan: AnchorPlan, n_clusters: int | None, prior: NDArray[np.float64], random_state: RandomState
+) -> AnchorSets:
+    """Find the anchors; coarse ones where near ones leave the rows in more pieces than there are clusters."""
+    sets = choose_anchor_sets(source, plan, prior, random_state)
+    if n_clusters is None or not plan.coarse or not _falls_apart(source, sets, n_clusters, prior, random_state):
+        return sets
+    return choose_anchor_sets(source, replace(plan, sizes=plan.coarse, n_near=None), prior, random_state)
+
+
+def _falls_apart(
+    source: RowSource, sets: AnchorSets, n_clusters: int, prior: NDArray[np.float64], random_state: RandomState
+) -> bool:
+    """Return whether as many pieces as there are clusters leave out many of the rows, by a sample and one set."""
+    assert sets.n_near is not None
+    rows = sample_rows(source.n_rows, ROWS_FOR_PIECES, random_state)
+    problem = build_near_problem(next(sets.each()), prior.tolist(), sets.n_near)
+    weights = problem.solve(source.read(rows), source.observed(rows))[0]
+    piece_of = connected_components(weights.T @ weights, directed=False)[1]
+    rows_in = np.sort(np.bincount(piece_of[weights.indices[weights.indptr[:-1]]]))[::-1]
+    return bool(rows_in[n_clusters:].sum() > MOST_LEFT_OUT * len(rows))
 
 
 def _published_set(source: RowSource, n_anchors: int, random_state: RandomState) -> AnchorSets:

@@ -169,9 +169,9 @@ class FittedAnchorGraph:
     def _embedder(self) -> RowEmbedder:
         sizes = list(self.anchor_set_sizes_)
         layout = column_layout(sizes, self.signed)
-        sets = AnchorSets(self._from_per_view(self.embedding_anchors_), sizes)
+        sets = AnchorSets(self._from_per_view(self.embedding_anchors_), sizes, self.n_near_)
         weights = self.problem_weights_.tolist()
-        state = build_state(sets, weights, self.ridge_, self.locality_, self.signed, self.n_near_)
+        state = build_state(sets, weights, self.ridge_, self.locality_, self.signed)
         penalty = None
         if self.penalty_targets_ is not None:
             unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])

@@ -16,7 +16,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from kedge.engines.choose import choose_engine
 from kedge.engines.contract import Engine
 from kedge.engines.library_threads import one_thread_per_library
-from kedge.estimators.anchor_sets import AnchorSets, choose_anchor_sets
+from kedge.estimators.anchor_sets import AnchorSets, choose_connected_sets
 from kedge.estimators.exact_fit import exact_structure
 from kedge.estimators.fit_plan import FitPlan, FittedGraph
 from kedge.estimators.iterations import IterationReport, LoopResult, LoopRules, iterate
@@ -87,7 +87,7 @@ def _fit_rows(
         unit = float(np.mean([anchor_spread(one, weights) for one in sets.each()]))
     ridge = plan.alpha * unit
     layout = column_layout(sets.sizes, plan.anchors.signed)
-    state = build_state(sets, weights, ridge, plan.locality, plan.anchors.signed, plan.anchors.n_near)
+    state = build_state(sets, weights, ridge, plan.locality, plan.anchors.signed)
     setting = _Setting(source, plan, sets, prior, layout, unit, ridge)
     progress.begin("iteration 1", source.n_rows)
     engine = choose_engine(
@@ -135,7 +135,7 @@ def _run_passes(
     if not plan.as_published:
         wanted = n_clusters if plan.beta > 0 else plan.n_clusters
         layers = find_layers(engine, result.digest, setting.layout, wanted, plan.count_range, random_state)
-    _report_loop(result, plan)
+    _report_loop(result, plan, setting.sets.n_near is not None)
     return result, layers
 
 
@@ -146,14 +146,16 @@ def _decide_before_passes(source: RowSource, plan: FitPlan, random_state: Random
         key, position = stored["random_key"], int(stored["random_position"])
         random_state.set_state(("MT19937", key, position, 0, 0.0))
         views = [stored[f"anchors_{number}"] for number in range(len(source.view_names))]
-        return stored["prior"], AnchorSets(views, stored["sizes"].tolist())
+        n_near = int(stored["n_near"])
+        return stored["prior"], AnchorSets(views, stored["sizes"].tolist(), n_near or None)
     prior = _view_prior(source, plan, random_state)
-    sets = choose_anchor_sets(source, plan.anchors, prior, random_state)
+    sets = choose_connected_sets(source, plan.anchors, plan.n_clusters, prior, random_state)
     if plan.checkpoint is not None:
         generator: Any = random_state.get_state(legacy=False)["state"]
         drawn = {"random_key": generator["key"], "random_position": np.array(generator["pos"])}
         anchors = {f"anchors_{number}": view for number, view in enumerate(sets.views)}
-        plan.checkpoint.keep_setting(drawn | anchors | {"prior": prior, "sizes": np.array(sets.sizes)})
+        decided = {"prior": prior, "sizes": np.array(sets.sizes), "n_near": np.array(sets.n_near or 0)}
+        plan.checkpoint.keep_setting(drawn | anchors | decided)
     return prior, sets
 
 
@@ -181,11 +183,10 @@ def build_state(
     ridge: float,
     locality: float,
     signed: bool,
-    n_near: int | None = None,
 ) -> PassState:
     """Set up the row problems of all anchor sets."""
-    if n_near is not None:
-        return PassState(tuple(build_near_problem(one, weights, n_near) for one in sets.each()))
+    if sets.n_near is not None:
+        return PassState(tuple(build_near_problem(one, weights, sets.n_near) for one in sets.each()))
     options: dict[str, Any] = {"weights": weights, "ridge": ridge, "locality": locality, "signed": signed}
     return PassState(tuple(build_row_problem(one, **options) for one in sets.each()))
 
@@ -255,7 +256,7 @@ def _label(
         singular_values=spectrum.singular_values,
         soft_anchors=sets.views,
         set_sizes=sets.sizes,
-        n_near=plan.anchors.n_near,
+        n_near=sets.n_near,
         ridge=setting.ridge,
         problem_weights=weights,
         view_weights=np.array(result.view_weights),
@@ -363,7 +364,7 @@ def _exact(
     }
 
 
-def _report_loop(result: LoopResult, plan: FitPlan) -> None:
+def _report_loop(result: LoopResult, plan: FitPlan, near: bool) -> None:
     if not result.converged and not result.stopped:
         warnings.warn(
             f"the fit did not settle within max_iter={plan.max_iter} iterations at tol={plan.tol:g}; raise one of them",
@@ -371,7 +372,7 @@ def _report_loop(result: LoopResult, plan: FitPlan) -> None:
             stacklevel=7,
         )
     pieces = result.digest.n_components
-    if plan.n_clusters is not None and plan.anchors.n_near is None and pieces > plan.n_clusters:
+    if plan.n_clusters is not None and not near and pieces > plan.n_clusters:
         cause = f"locality={plan.locality:g} is" if plan.locality > 0 else "alpha is"
         cure = "lower locality or raise alpha" if plan.locality > 0 else "raise alpha or take fewer anchors"
         warnings.warn(

@@ -17,7 +17,7 @@ from kedge.model.driver_step import Digest
 from kedge.model.label_rows import ClusterSums, sum_clusters
 from kedge.model.pass_state import ColumnLayout
 from kedge.partition.cluster_count import CountEvidence, count_clusters
-from kedge.partition.communities import at_least, cut_tree, merge_tree
+from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree
 
 Array = NDArray[np.float64]
 
@@ -109,21 +109,21 @@ def find_layers(
         whole, member = sparse.csr_array(digest.gram)[used][:, used], None
     graph = _without_diagonal(whole)
     alike = _all_alike(whole)
-    resolution, evidence = 1.0, None
+    evidence = None
+    if n_clusters is None:
+        evidence = CountEvidence([1], [1.0]) if alike else count_clusters(graph, seed, count_range)
+        n_clusters = evidence.counts[0]
     if alike:
-        labels, evidence = np.zeros(graph.shape[0], np.int64), None if n_clusters else CountEvidence([1], [1.0])
-    elif n_clusters is None:
-        labels, resolution, evidence = count_clusters(graph, seed, count_range)
+        found = Hierarchy(np.zeros(graph.shape[0], np.int64), 1.0, np.empty((0, 4)))
     else:
-        labels, resolution = at_least(graph, n_clusters, 1.0, seed)
-    n_communities = int(labels.max()) + 1
-    one_hot = np.zeros((len(labels), n_communities))
-    one_hot[np.arange(len(labels)), labels] = 1.0
+        found = best_hierarchy(graph, min(n_clusters, graph.shape[0]), 1.0, seed)
+    one_hot = np.zeros((len(found.labels), found.n_communities))
+    one_hot[np.arange(len(found.labels)), found.labels] = 1.0
     if member is not None:
         one_hot = np.asarray(member.T @ one_hot) / digest.column_sums[used][:, None]
-    shares = np.zeros((len(digest.column_sums), n_communities))
+    shares = np.zeros((len(digest.column_sums), found.n_communities))
     shares[used] = one_hot
-    return Layers(shares, merge_tree(graph, labels, resolution), evidence)
+    return Layers(shares, found.tree, evidence)
 
 
 class BlockSums(Protocol):

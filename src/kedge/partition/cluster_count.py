@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.partition.communities import MOST_COMPARED, at_least, find_communities
+from kedge.partition.communities import MOST_COMPARED, find_communities, merge_dense_pairs, modularity, weights_between
 
-Labels = NDArray[np.int64]
 Array = NDArray[np.float64]
 
-# The finest resolution that is looked at, and the coarsest: two clusters joined by less than this share of what their
+# The finest resolution that is merged, and the coarsest: two clusters joined by less than this share of what their
 # masses let expect are apart, and how little it is makes no difference.
 FINEST, COARSEST = 4.0, 1 / 32
 # A number of clusters is clear if it stays over this range of resolutions, as a power of two. Separate blobs had 1.7 to
@@ -19,6 +18,10 @@ FINEST, COARSEST = 4.0, 1 / 32
 CLEAR_RANGE = 1.5
 # Two halves joined by more than this share of what chance would give are one cluster.
 ONE_CLUSTER = 0.5
+# Orders in which nodes are visited at each resolution; the communities of most modularity count.
+COUNT_STARTS = 4
+# Resolutions at which touching clusters are counted, and the share of the kept information that is taken for a tie.
+TOUCHING, TIE = 2.0 ** np.arange(0.0, 3.5, 0.5), 0.005
 
 
 @dataclass(frozen=True)
@@ -29,32 +32,59 @@ class CountEvidence:
     scores: list[float]
 
 
-def count_clusters(
-    graph: sparse.csr_array, seed: int, count_range: tuple[int, int] | None
-) -> tuple[Labels, float, CountEvidence]:
-    """Return communities, the resolution at which they were found, and how many clusters they make.
+def count_clusters(graph: sparse.csr_array, seed: int, count_range: tuple[int, int] | None) -> CountEvidence:
+    """Return how many clusters a graph has, and what speaks for it.
 
     Communities at a fine resolution are merged, the most densely joined pair first. A number of clusters stays as the
     resolution falls until its next pair merges; the one that stays longest is chosen if it stays long enough. Else
-    clusters touch each other, and there are as many as modularity has communities. A graph whose last two halves are
-    joined half as densely as chance would is one cluster.
+    clusters touch each other, and :func:`count_touching` counts them. A graph whose last two halves are joined half as
+    densely as chance would is one cluster.
     """
-    labels = find_communities(graph, 1.0, seed)
     least, most = count_range or (1, graph.shape[0])
     densities = _merge_densities(graph, seed)
-    usual = int(np.clip(labels.max() + 1, least, most))
-    if len(densities) == 0 or (least == 1 and densities[-1] > ONE_CLUSTER):
-        chosen = usual if len(densities) == 0 else 1
-        return labels, 1.0, CountEvidence([chosen], [float(np.log2(FINEST / COARSEST))])
-    ranges = _ranges(densities)
-    allowed = [count for count in ranges if max(least, 2) <= count <= most] or [usual]
-    allowed.sort(key=lambda count: (-ranges.get(count, 0.0), count))
-    chosen = allowed[0] if ranges.get(allowed[0], 0.0) >= CLEAR_RANGE else usual
-    ranked = [chosen, *(count for count in allowed if count != chosen)]
-    resolution = 1.0
-    if labels.max() + 1 < chosen:
-        labels, resolution = at_least(graph, chosen, 1.0, seed)
-    return labels, resolution, CountEvidence(ranked[:5], [ranges.get(count, 0.0) for count in ranked[:5]])
+    if len(densities) > 0 and least == 1 and densities[-1] > ONE_CLUSTER:
+        return CountEvidence([1], [float(np.log2(FINEST / COARSEST))])
+    ranges = _ranges(densities) if len(densities) > 0 else {}
+    allowed = [count for count in ranges if max(least, 2) <= count <= most]
+    allowed.sort(key=lambda count: (-ranges[count], count))
+    if allowed and ranges[allowed[0]] >= CLEAR_RANGE:
+        chosen = allowed[0]
+    else:
+        chosen = int(np.clip(count_touching(graph, seed), least, most))
+    ranked = [chosen, *(count for count in allowed if count != chosen)][:5]
+    return CountEvidence(ranked, [ranges.get(count, 0.0) for count in ranked])
+
+
+def count_touching(graph: sparse.csr_array, seed: int) -> int:
+    """Return the number of communities at the lowest resolution, from 1 on, that keeps most information.
+
+    A walk along the edges starts in one cluster and ends in another. What the first says about the second, as a share
+    of what it takes to name a cluster, is the information that is kept: it falls as soon as clusters are cut up, and
+    stays where they only come apart.
+    """
+    kept: list[float] = []
+    counts: list[int] = []
+    for resolution in TOUCHING:
+        starts = [find_communities(graph, float(resolution), seed + start) for start in range(COUNT_STARTS)]
+        labels = max(starts, key=lambda labels: modularity(graph, labels, float(resolution)))
+        counts.append(int(labels.max()) + 1)
+        if counts[-1] > MOST_COMPARED:
+            kept.append(0.0)
+            break
+        kept.append(_kept_information(weights_between(graph, labels).toarray()))
+        if kept[-1] < (1.0 - 2 * TIE) * max(kept):
+            break
+    return counts[int(np.argmax(np.array(kept) >= (1.0 - TIE) * max(kept)))]
+
+
+def _kept_information(between: Array) -> float:
+    """Return the mutual information of the two ends of an edge, as a share of the entropy of one of them."""
+    shares = between / (between.sum() or 1.0)
+    ends = shares.sum(axis=1)
+    entropy = -float(np.sum(ends[ends > 0] * np.log(ends[ends > 0])))
+    joined = shares > 0
+    information = float(np.sum(shares[joined] * np.log(shares[joined] / np.outer(ends, ends)[joined])))
+    return information / entropy if entropy > 0 else 0.0
 
 
 def _ranges(densities: Array) -> dict[int, float]:
@@ -68,28 +98,14 @@ def _ranges(densities: Array) -> dict[int, float]:
 def _merge_densities(graph: sparse.csr_array, seed: int) -> Array:
     """Return how densely the pairs are joined that merge one after the other, the most densely joined first.
 
-    The weight between two communities is compared with what their masses let expect. Empty for a graph of one
-    community, or of too many to compare.
+    Empty for a graph without edges, of one community, or of too many to compare.
     """
-    fine = find_communities(graph, FINEST, seed)
-    count = int(fine.max()) + 1
-    if not 1 < count <= MOST_COMPARED:
+    labels = find_communities(graph, FINEST, seed)
+    if not 1 < labels.max() + 1 <= MOST_COMPARED:
         return np.empty(0)
-    members = sparse.csr_array((np.ones(len(fine)), fine, np.arange(len(fine) + 1)), shape=(len(fine), count))
-    weights = (members.T @ graph @ members).toarray()
-    total = weights.sum()
-    if total == 0:
-        return np.empty(0)
-    weights /= total
-    masses = np.maximum(weights.sum(axis=1), np.finfo(np.float64).tiny)
-    alive = ~np.eye(count, dtype=bool)
-    densities = np.empty(count - 1)
-    for step in range(count - 1):
-        joined = np.where(alive, weights / np.maximum(np.outer(masses, masses), np.finfo(np.float64).tiny), -1.0)
-        first, second = divmod(int(joined.argmax()), count)
-        densities[step] = joined[first, second]
-        weights[first] += weights[second]
-        weights[:, first] += weights[:, second]
-        masses[first] += masses[second]
-        alive[second] = alive[:, second] = False
-    return densities
+    between = weights_between(graph, labels).toarray()
+    return (
+        merge_dense_pairs(between, between.sum(axis=1), 1.0, joined_share=1.0).densities
+        if between.any()
+        else np.empty(0)
+    )
