@@ -61,13 +61,17 @@ def test_prediction_agrees_with_the_fit():
         assert adjusted_rand_score(whole.labels_[1200:], fitted.predict(X[1200:])) > 0.85
 
 
-def test_confidence_of_new_rows_is_the_weight_in_their_cluster(plain):
+def test_confidence_of_new_rows_is_the_lead_of_their_cluster(plain):
     labels, confidence = plain.predict(X, return_confidence=True)
     np.testing.assert_array_equal(labels, plain.labels_)
     np.testing.assert_allclose(confidence, plain.confidence_, atol=1e-9)
-    assert 0 < confidence.min() <= confidence.max() <= 1 + 1e-12
-    weights = plain.graph_ @ plain.cluster_shares_
-    np.testing.assert_allclose(weights.max(axis=1) / weights.sum(axis=1), confidence, atol=1e-9)
+    assert 0 <= confidence.min() < confidence.max() <= 1
+    graph = plain.graph_.toarray()
+    around = graph / graph.sum(axis=0) @ graph.T @ graph @ plain.cluster_shares_
+    rows = np.arange(len(X))
+    own = around[rows, labels]
+    around[rows, labels] = 0
+    np.testing.assert_allclose(np.maximum(1 - around.max(axis=1) / own, 0), confidence, atol=1e-9)
     _, coarse = plain.predict(X, n_clusters=1, return_confidence=True)
     np.testing.assert_allclose(coarse, 1.0)
 
@@ -112,3 +116,13 @@ def test_layers_of_many_rows(tmp_path):
     for k in (1, 3):
         np.testing.assert_array_equal(stored.labels_at(k), model.labels_at(k))
         np.testing.assert_array_equal(model.predict(rows, n_clusters=k), model.labels_at(k))
+
+
+def test_rows_of_low_confidence_are_wrong_at_least_twice_as_often():
+    X, y = load_digits(return_X_y=True)
+    model = SGL(10, random_state=0).fit(X)
+    class_of = np.array([np.bincount(y[model.labels_ == cluster]).argmax() for cluster in range(10)])
+    wrong = class_of[model.labels_] != y
+    doubtful = model.confidence_ < 0.5
+    assert 0 < doubtful.mean() < 0.2
+    assert wrong[doubtful].mean() >= 2 * wrong[~doubtful].mean()

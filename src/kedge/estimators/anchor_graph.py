@@ -249,7 +249,9 @@ class AnchorGraphClusterer(
         # From here on what prediction needs.
         self.embedding_anchors_ = self._per_view(fitted.soft_anchors)
         self.community_shares_ = fitted.layers.shares
+        self.smoothed_shares_ = fitted.layers.smoothed
         self.cluster_shares_ = fitted.cluster_shares
+        self.confidence_shares_ = fitted.confidence_shares
         self.n_near_ = fitted.n_near
         self.anchor_set_sizes_ = np.array(fitted.set_sizes)
         self.problem_weights_ = np.array(fitted.problem_weights)

@@ -79,3 +79,4 @@ class FittedGraph:
     locality: float
     layers: Layers
     cluster_shares: Array
+    confidence_shares: Any

@@ -52,7 +52,9 @@ class FittedAnchorGraph:
     anchor_set_sizes_: NDArray[np.int64]
     cluster_centers_: NDArray[np.float64] | None
     cluster_shares_: NDArray[np.float64]
+    confidence_shares_: NDArray[np.float64]
     community_shares_: NDArray[np.float64]
+    smoothed_shares_: NDArray[np.float64]
     tree_: NDArray[np.float64]
     row_map_: NDArray[np.float64]
     singular_values_: NDArray[np.float64]
@@ -102,14 +104,14 @@ class FittedAnchorGraph:
         if _checked_layer(n_clusters, self.n_communities_, self.n_clusters_) == self.n_clusters_:
             return self.labels_
         rows = _GraphRows(self.graph_)
-        labels = ShareLabels(self._shares_at(n_clusters)[self.used_anchors_])
+        labels = ShareLabels(self._shares_at(n_clusters).shares[self.used_anchors_])
         return np.concatenate([labels.of(block) for block in rows.blocks()])
 
-    def _shares_at(self, n_clusters: int) -> NDArray[np.float64]:
+    def _shares_at(self, n_clusters: int) -> ShareLabels:
         """Return the shares of each anchor in the clusters of a layer, numbered by the first rows of the fit."""
         if _checked_layer(n_clusters, self.n_communities_, self.n_clusters_) == self.n_clusters_:
-            return np.asarray(self.cluster_shares_)
-        layers = Layers(self.community_shares_, self.tree_)
+            return ShareLabels(self.cluster_shares_, self.confidence_shares_)
+        layers = Layers(self.community_shares_, self.smoothed_shares_, self.tree_)
         layout = ColumnLayout(self.used_anchors_, len(self.community_shares_))
         return label_by_shares(_GraphRows(self.graph_), layers, layout, int(n_clusters))[2]
 
@@ -130,9 +132,9 @@ class FittedAnchorGraph:
         sure = partial(_confidence, self._embedder(), self._shares_of_columns(n_clusters))
         return labels, self._map_new_rows(source, sure, width=None, dtype=np.float64)
 
-    def _shares_of_columns(self, n_clusters: int | None) -> NDArray[np.float64]:
+    def _shares_of_columns(self, n_clusters: int | None) -> ShareLabels:
         layout = column_layout(list(self.anchor_set_sizes_), self.signed)
-        return self._shares_at(self.n_clusters_ if n_clusters is None else n_clusters)[layout.anchor_of]
+        return self._shares_at(self.n_clusters_ if n_clusters is None else n_clusters).of_columns(layout)
 
     def _vote_of_anchors(self, views: Views, source: ArraySource) -> Any:
         anchors, labels = self._from_per_view(self.graph_anchors_), self.anchor_labels_
@@ -203,12 +205,12 @@ def _nearest_cluster(
     return nearest_center(embedded if damping is None else cluster_coordinates(embedded, damping), centers)
 
 
-def _heaviest_cluster(embedder: RowEmbedder, shares: NDArray[np.float64], block: RowBlock) -> NDArray[np.int64]:
-    return ShareLabels(shares).of(replace(block, coefficients=embedder.weights(block)))
+def _heaviest_cluster(embedder: RowEmbedder, shares: ShareLabels, block: RowBlock) -> NDArray[np.int64]:
+    return shares.of(replace(block, coefficients=embedder.weights(block)))
 
 
-def _confidence(embedder: RowEmbedder, shares: NDArray[np.float64], block: RowBlock) -> NDArray[np.float64]:
-    return ShareLabels(shares).confidence(replace(block, coefficients=embedder.weights(block)))
+def _confidence(embedder: RowEmbedder, shares: ShareLabels, block: RowBlock) -> NDArray[np.float64]:
+    return shares.confidence(replace(block, coefficients=embedder.weights(block)))
 
 
 class _GraphRows:

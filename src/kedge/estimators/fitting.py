@@ -27,10 +27,10 @@ from kedge.estimators.labelling import (
     support_of_anchors,
     warn_of_missing_clusters,
 )
-from kedge.estimators.partitioning import Layers, ShareLabels, find_layers, label_by_shares
+from kedge.estimators.partitioning import Layers, ShareLabels, find_layers, label_by_shares, smooth_shares
 from kedge.estimators.progress import Progress
 from kedge.model.anchor_selection.row_access import sample_rows
-from kedge.model.driver_step import Structure
+from kedge.model.driver_step import Digest, Structure
 from kedge.model.label_rows import ClusterSums, GivenLabels, RowLabels, count_directions, label_anchors, sum_clusters
 from kedge.model.near_problem import build_near_problem
 from kedge.model.pass_state import ColumnLayout, PassState, column_layout
@@ -232,7 +232,7 @@ def _label(
         embedding = engine.embedding(np.ascontiguousarray(row_map[:, :n_kept]))
     support = support_of_anchors(clusters.sums.support, layout)
     labels = clusters.labels
-    shares, confidence = _shares_and_confidence(setting, engine, labels, support)
+    shares, confidence = _shares_and_confidence(setting, engine, labels, support, result.digest)
     weights = result.state.problems[0].weights
     found: dict[str, Any] = {
         "anchors": sets.views,
@@ -266,23 +266,32 @@ def _label(
         confidence=confidence,
         locality=plan.locality,
         layers=clusters.layers,
-        cluster_shares=shares,
+        cluster_shares=shares.shares,
+        confidence_shares=shares.smoothed,
         **found,
     )
 
 
-def _shares_and_confidence(setting: _Setting, engine: Engine, labels: RowLabels, support: Array) -> tuple[Array, Any]:
-    """Return the share of each anchor in each cluster, and how sure the labels are, which is not published."""
+def _shares_and_confidence(
+    setting: _Setting, engine: Engine, labels: RowLabels, support: Array, digest: Digest
+) -> tuple[ShareLabels, Any]:
+    """Return the shares of each anchor in each cluster, and how sure the labels are, which is not published."""
     layout = setting.layout
     if isinstance(labels, ShareLabels):
-        shares = labels.shares[np.unique(layout.anchor_of, return_index=True)[1]]
-        return shares, engine.per_row(labels.confidence, width=None, dtype=np.float64)
-    totals = support.sum(axis=1, keepdims=True)
-    shares = support / np.where(totals > 0, totals, 1.0)
+        first = np.unique(layout.anchor_of, return_index=True)[1]
+        assert labels.smoothed is not None
+        shares = ShareLabels(labels.shares[first], labels.smoothed[first])
+    else:
+        own = _shares_of(support)
+        shares = ShareLabels(own, smooth_shares(own, digest))
     if setting.plan.as_published:
         return shares, None
-    weighed = ShareLabels(shares[layout.anchor_of])
-    return shares, engine.per_row(weighed.confidence, width=None, dtype=np.float64)
+    return shares, engine.per_row(shares.of_columns(layout).confidence, width=None, dtype=np.float64)
+
+
+def _shares_of(support: Array) -> Array:
+    totals = support.sum(axis=1, keepdims=True)
+    return np.asarray(support / np.where(totals > 0, totals, 1.0))
 
 
 def _cluster_rows(
@@ -314,14 +323,11 @@ def _cluster_rows(
     return spectrum, clusters
 
 
-def _layers_of(digest: Any, layout: ColumnLayout, sums: ClusterSums, found: Layers | None = None) -> Layers:
+def _layers_of(digest: Digest, layout: ColumnLayout, sums: ClusterSums, found: Layers | None = None) -> Layers:
     """Return clusters that are already there as communities, with the tree of their merges."""
-    support = support_of_anchors(sums.support, layout)
-    totals = support.sum(axis=1, keepdims=True)
-    shares = support / np.where(totals > 0, totals, 1.0)
-    between = shares.T @ digest.gram @ shares
-    tree = merge_tree(sparse.csr_array(between), np.arange(len(between)), 1.0)
-    return Layers(shares, tree, None if found is None else found.evidence)
+    shares = _shares_of(support_of_anchors(sums.support, layout))
+    tree = merge_tree(sparse.csr_array(shares.T @ digest.gram @ shares), np.arange(shares.shape[1]), 1.0)
+    return Layers(shares, smooth_shares(shares, digest), tree, None if found is None else found.evidence)
 
 
 def _label_anchors(

@@ -144,8 +144,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         The merges, as in SciPy's linkage: the two that merge (communities are 0 to ``n_communities_ - 1``, row t makes
         ``n_communities_ + t``), the modularity lost, and the size of the union (rows up to 4,000 rows, anchors beyond).
     confidence_ : ndarray of shape (n_samples,) or None
-        How sure each label is, from 0 to 1: the share of the row's weight that lies in its own cluster. Rows below 0.5
-        are worth a look. None with ``recipe="published"``.
+        How sure each label is, from 0 to 1: how much less the next cluster holds of the row's surroundings than its
+        own does. Rows below 0.5 are worth a look. None with ``recipe="published"``.
     auto_report_ : dict or None
         With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
         ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.
@@ -331,7 +331,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         labels : ndarray of shape (n_samples,)
             Cluster of each row; of Dask arrays a lazy Dask array.
         confidence : ndarray of shape (n_samples,)
-            Share of the weight of each row that lies in its cluster; only with ``return_confidence``.
+            How sure each label is, as ``confidence_``; only with ``return_confidence``.
         """
         return self._predict_views(self._read(X, observed, reset=False), n_clusters, return_confidence)
 

@@ -31,8 +31,9 @@ class Layers:
 
     Attributes
     ----------
-    shares : array of shape (n_anchors, n_communities)
+    shares, smoothed : arrays of shape (n_anchors, n_communities)
         How the rows on each anchor are spread over the communities; rows sum to one, or to zero for unused anchors.
+        The first labels rows; the second, :func:`smooth_shares` of the first, says how sure the labels are.
     tree : array of shape (n_communities - 1, 4)
         The merges, as :func:`kedge.communities` returns them; sizes count what was cut, rows or anchors.
     evidence : CountEvidence or None
@@ -40,6 +41,7 @@ class Layers:
     """
 
     shares: Array
+    smoothed: Array
     tree: Array
     evidence: CountEvidence | None = None
 
@@ -53,38 +55,49 @@ class Layers:
         """Number of clusters that the data suggests; that of the communities where nothing was asked."""
         return self.n_communities if self.evidence is None else self.evidence.counts[0]
 
-    def at(self, n_clusters: int) -> Array:
-        """Return the shares of each anchor in that many clusters."""
+    def at(self, n_clusters: int) -> tuple[Array, Array]:
+        """Return the shares of each anchor in that many clusters, and the smoothed ones."""
         cluster_of = cut_tree(self.tree, self.n_communities, n_clusters)
         clusters = np.zeros((self.n_communities, int(cluster_of.max()) + 1))
         clusters[np.arange(self.n_communities), cluster_of] = 1.0
-        return self.shares @ clusters
+        return self.shares @ clusters, self.smoothed @ clusters
+
+
+def smooth_shares(shares: Array, digest: Digest) -> Array:
+    """Return the shares of the rows on each anchor: means of the shares of all anchors that these rows lean on."""
+    sums = digest.column_sums
+    return np.asarray(digest.gram @ shares) / np.where(sums > 0, sums, 1.0)[:, None]
 
 
 @dataclass(frozen=True)
 class ShareLabels:
-    """The cluster that holds most of a row's weight."""
+    """The cluster that holds most of a row's weight; ``smoothed`` is only needed to say how sure that is."""
 
     shares: NDArray[Any]
+    smoothed: NDArray[Any] | None = None
     needs_views: ClassVar[bool] = False
 
     def of(self, block: RowBlock) -> NDArray[np.int64]:
         """Return the labels of the rows of a block; of equal shares the first."""
-        return np.asarray(self.of_clusters(block).argmax(axis=1), dtype=np.int64)
+        return np.asarray((block.coefficients @ self.shares).argmax(axis=1), dtype=np.int64)
 
-    def of_clusters(self, block: RowBlock) -> NDArray[Any]:
-        """Return the weight of every row in every cluster."""
-        return np.asarray(block.coefficients @ self.shares)
+    def of_columns(self, layout: ColumnLayout) -> "ShareLabels":
+        """Return the shares of columns from those of anchors."""
+        assert self.smoothed is not None
+        return ShareLabels(self.shares[layout.anchor_of], self.smoothed[layout.anchor_of])
 
     def confidence(self, block: RowBlock) -> Array:
-        """Return how sure the labels are; see :func:`confidence_from_shares`."""
-        return confidence_from_shares(self.of_clusters(block))
+        """Return how sure the labels are, from 0 to 1: how much less the next cluster holds of a row than its own."""
+        assert self.smoothed is not None
+        return lead_over_others(np.asarray(block.coefficients @ self.smoothed), self.of(block))
 
 
-def confidence_from_shares(weights: NDArray[Any]) -> Array:
-    """Return the share of a row's weight that is in its own cluster, from 0 to 1."""
-    totals = weights.sum(axis=1)
-    return np.asarray(weights.max(axis=1) / np.where(totals > 0, totals, 1.0), dtype=np.float64)
+def lead_over_others(weights: NDArray[Any], labels: NDArray[np.int64]) -> Array:
+    """Return one minus the largest weight in another cluster over that in the row's own, at least zero."""
+    others = weights.astype(np.float64)
+    own = np.take_along_axis(others, labels[:, None], axis=1)[:, 0]
+    np.put_along_axis(others, labels[:, None], 0.0, axis=1)
+    return np.where(own > 0, np.maximum(1.0 - others.max(axis=1) / np.where(own > 0, own, 1.0), 0.0), 0.0)
 
 
 def find_layers(
@@ -123,7 +136,7 @@ def find_layers(
         one_hot = np.asarray(member.T @ one_hot) / digest.column_sums[used][:, None]
     shares = np.zeros((len(digest.column_sums), found.n_communities))
     shares[used] = one_hot
-    return Layers(shares, found.tree, evidence)
+    return Layers(shares, smooth_shares(shares, digest), found.tree, evidence)
 
 
 class BlockSums(Protocol):
@@ -136,8 +149,8 @@ class BlockSums(Protocol):
 
 def label_by_shares(
     engine: BlockSums, layers: Layers, layout: ColumnLayout, n_clusters: int
-) -> tuple[ShareLabels, ClusterSums, Array]:
-    """Label all rows by the shares of columns; return also the shares of anchors. Clusters are numbered by first rows.
+) -> tuple[ShareLabels, ClusterSums, ShareLabels]:
+    """Label all rows by the shares of columns; return also those of anchors. Clusters are numbered by first rows.
 
     A cluster in which no row has most of its weight is none. Shares are then taken relative to the size of each
     cluster, so that large ones do not swallow small ones; if that is not enough, the tree is cut one layer below, until
@@ -147,13 +160,13 @@ def label_by_shares(
     best, sums = None, None
     for count in range(wanted, layers.n_communities + 1):
         for relative in (False, True):
-            shares = layers.at(count)
+            shares, smoothed = layers.at(count)
             if relative and sums is not None:
                 sizes = sums.support.sum(axis=1) @ shares[layout.anchor_of]
                 shares = shares / np.where(sizes > 0, sizes, 1.0)
             sums = engine.sum_blocks(partial(sum_clusters, ShareLabels(shares[layout.anchor_of]), shares.shape[1]))
             if best is None or len(sums.order()) > len(best[1].order()):
-                best = shares, sums
+                best = ShareLabels(shares, smoothed), sums
             if len(sums.order()) >= wanted:
                 return _numbered(engine, *best, layout, wanted)
     assert best is not None
@@ -161,13 +174,14 @@ def label_by_shares(
 
 
 def _numbered(
-    engine: BlockSums, shares: Array, sums: ClusterSums, layout: ColumnLayout, wanted: int
-) -> tuple[ShareLabels, ClusterSums, Array]:
+    engine: BlockSums, found: ShareLabels, sums: ClusterSums, layout: ColumnLayout, wanted: int
+) -> tuple[ShareLabels, ClusterSums, ShareLabels]:
     """Keep the clusters that hold a row, at most that many, in the order of their first rows."""
     kept = sums.order()[:wanted]
-    chosen = np.ascontiguousarray(shares[:, kept])
-    labels = ShareLabels(chosen[layout.anchor_of])
-    if len(kept) < shares.shape[1]:
+    assert found.smoothed is not None
+    chosen = ShareLabels(np.ascontiguousarray(found.shares[:, kept]), np.ascontiguousarray(found.smoothed[:, kept]))
+    labels = chosen.of_columns(layout)
+    if len(kept) < found.shares.shape[1]:
         sums = engine.sum_blocks(partial(sum_clusters, labels, len(kept)))
         kept = np.arange(len(kept))
     return labels, ClusterSums(sums.support[:, kept], sums.first_rows[kept]), chosen

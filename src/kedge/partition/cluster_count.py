@@ -21,7 +21,7 @@ ONE_CLUSTER = 0.5
 # Orders in which nodes are visited at each resolution; the communities of most modularity count.
 COUNT_STARTS = 4
 # Resolutions at which touching clusters are counted, and the share of the kept information that is taken for a tie.
-TOUCHING, TIE = 2.0 ** np.arange(0.0, 3.5, 0.5), 0.005
+TOUCHING, TIE = 2.0 ** np.arange(0.0, 3.25, 0.25), 0.004
 
 
 @dataclass(frozen=True)
