@@ -28,25 +28,14 @@ _FIRST_EFFECT = 0.01
 
 @dataclass(frozen=True)
 class SimplexSide:
-    """Weights on the simplex that one side of the graph puts on the other.
+    """Weights on the simplex that one side of the graph puts on the other."""
 
-    Attributes
-    ----------
-    rows, columns : arrays of shape (n_entries,)
-        Where weights may be, all entries of one owner next to each other.
-    sizes : array of shape (n_owners,)
-        How many entries belong to each owner, at least one.
-    wanted : array of shape (n_entries,)
-        What the weights are to be near.
-    pull : float
-        The weights of an owner are the projection of ``wanted - weight * pull * distance`` on the simplex.
-    """
-
+    # Shape (n_entries,). Where weights may be, all entries of one owner next to each other.
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
-    sizes: NDArray[np.intp]
-    wanted: Array
-    pull: float
+    sizes: NDArray[np.intp]  # Shape (n_owners,). How many entries belong to each owner, at least one.
+    wanted: Array  # Shape (n_entries,). What the weights are to be near.
+    pull: float  # The weights of an owner are the projection of ``wanted - weight * pull * distance`` on the simplex.
 
     def weights(self, weight: float, row_points: Array, column_points: Array) -> Array:
         """Return the weights of all entries, given the embedded rows and columns."""
@@ -88,23 +77,12 @@ class ForcingProblem:
 
 @dataclass(frozen=True)
 class ForcedGraph:
-    """A graph, its embedding, and how it was reached.
+    """A graph, its embedding, and how it was reached."""
 
-    Attributes
-    ----------
-    graph : CSR array of shape (n_rows, n_columns)
-        The graph.
-    embedding : BipartiteEmbedding
-        Of the graph.
-    reached : bool
-        Whether the graph has the number of components asked for.
-    history : array of shape (n_updates, 3)
-        Weight of the cut, and the sums of the first k and k + 1 squared singular values after the update.
-    """
-
-    graph: sparse.csr_array
+    graph: sparse.csr_array  # Shape (n_rows, n_columns).
     embedding: BipartiteEmbedding
-    reached: bool
+    reached: bool  # Whether the graph has the number of components asked for.
+    # Shape (n_updates, 3). Weight of the cut, and then the sums of the first k and k + 1 squared singular values.
     history: Array
 
 

@@ -40,18 +40,10 @@ _LOOK_EVERY = 10
 
 @dataclass(frozen=True)
 class SelfProducts:
-    """Products of coefficients with G = X X', through X itself or through G, whichever is less work.
+    """Products of coefficients with G = X X', through X itself or through G, whichever is less work."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR array of shape (n, d)
-        The rows.
-    gram : array of shape (n, n) or None
-        G where it is kept.
-    """
-
-    X: View
-    gram: Array | None
+    X: View  # Shape (n, d). The rows.
+    gram: Array | None  # Shape (n, n). G where it is kept.
 
     def multiply(self, coefficients: Array) -> Array:
         """Return C G for a block of coefficients."""
@@ -132,27 +124,14 @@ def l1_objective(X: View, coefficients: Any, fidelity: float) -> float:
 
 @dataclass(frozen=True)
 class ProximalSolver:
-    """Proximal gradient steps for the l1 or the l0 problem; settings that all blocks share.
+    """Proximal gradient steps for the l1 or the l0 problem; settings that all blocks share."""
 
-    Attributes
-    ----------
-    products : SelfProducts
-        Products with G.
-    curvature : float
-        At least the largest eigenvalue of G.
-    is_affine : bool
-        Whether coefficients of a row sum to one.
-    max_iter : int
-        Largest number of steps.
-    tol : float
-        l1: a row is solved when no subgradient is off by more than this, where one is the weight of the l1 norm.
-        l0: when a step changes it by less than this, relative to its length.
-    """
-
-    products: SelfProducts
-    curvature: float
-    is_affine: bool
-    max_iter: int
+    products: SelfProducts  # Products with G.
+    curvature: float  # At least the largest eigenvalue of G.
+    is_affine: bool  # Whether coefficients of a row sum to one.
+    max_iter: int  # Largest number of steps.
+    # l1: a row is solved when no subgradient is off by more than this, where one is the weight of the l1 norm. l0: when
+    # a step changes it by less than this, relative to its length.
     tol: float
 
     def solve_l1(self, rows: slice, fidelity: float) -> tuple[sparse.csr_array, int, int]:

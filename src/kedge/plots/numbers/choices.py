@@ -8,25 +8,14 @@ from kedge.plots.numbers.fitted_model import needed
 
 @dataclass(frozen=True)
 class CountChoice:
-    """Numbers of clusters and what speaks for each.
+    """Numbers of clusters and what speaks for each."""
 
-    Attributes
-    ----------
-    counts, scores : lists
-        The candidates, best first.
-    chosen : int
-        The number of clusters of the fit.
-    second : int or None
-        The next best.
-    closeness : float
-        Its score as a share of the best.
-    """
-
+    # The candidates, best first.
     counts: list[int]
     scores: list[float]
-    chosen: int
-    second: int | None
-    closeness: float
+    chosen: int  # The number of clusters of the fit.
+    second: int | None  # The next best.
+    closeness: float  # Its score as a share of the best.
 
 
 def count_choice(model: Any) -> CountChoice:

@@ -21,25 +21,14 @@ def cluster_sizes_of(model: Any) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class ConfidenceSpread:
-    """How sure the labels are.
+    """How sure the labels are."""
 
-    Attributes
-    ----------
-    counts, edges : arrays of shape (BINS,) and (BINS + 1,)
-        The histogram.
-    share_doubtful : float
-        Share of rows below 0.5.
-    least_sure : array of row numbers
-        The least sure rows, least first.
-    values : array of shape (n_samples,)
-        Of all rows.
-    """
-
+    # Shape (BINS,), (BINS + 1,). The histogram.
     counts: NDArray[np.int64]
     edges: NDArray[np.float64]
-    share_doubtful: float
-    least_sure: NDArray[np.intp]
-    values: NDArray[np.float64]
+    share_doubtful: float  # Share of rows below 0.5.
+    least_sure: NDArray[np.intp]  # Numbers of the least sure rows, least first.
+    values: NDArray[np.float64]  # Shape (n_samples,). Of all rows.
 
 
 def confidence_spread(model: Any, n_least: int = 12) -> ConfidenceSpread:
@@ -66,24 +55,12 @@ def view_weights_of(model: Any) -> tuple[list[str], NDArray[np.float64]]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The clusters beside known classes.
+    """The clusters beside known classes."""
 
-    Attributes
-    ----------
-    scores : dict
-        Accuracy, NMI and purity.
-    classes : list of str
-        Names of the classes, in the order of the table.
-    clusters : array of shape (n_columns,)
-        Clusters of the columns.
-    table : array of shape (n_classes, n_columns)
-        Rows of each class in each cluster that holds rows.
-    """
-
-    scores: dict[str, float]
-    classes: list[str]
-    clusters: NDArray[np.int64]
-    table: NDArray[np.int64]
+    scores: dict[str, float]  # Accuracy, NMI and purity.
+    classes: list[str]  # Names of the classes, in the order of the table.
+    clusters: NDArray[np.int64]  # Shape (n_columns,). Clusters of the columns.
+    table: NDArray[np.int64]  # Shape (n_classes, n_columns). Rows of each class in each cluster that holds rows.
 
 
 def compare_with_classes(model: Any, true_labels: ArrayLike) -> Agreement:
