@@ -85,22 +85,13 @@ class JoinedKMeans(MultiViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.views = views
         self.n_init = n_init
         self.max_iter = max_iter
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: scaled views, those joined, and k-means' labels.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X, all views together.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Scaled views, those joined, and k-means' labels.
         # Scaling holds two at a time, and k-means makes one of its own; one view is not joined.
         copies = 3 if self._count_views() == 1 else 4
         return 8 * n_samples * (copies * n_features + 3)

@@ -72,21 +72,12 @@ class KMeans(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.n_init = n_init
         self.max_iter = max_iter
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: a centred copy, and some numbers per row.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # A centred copy, and some numbers per row.
         return 8 * (n_samples * (n_features + 4) + self.n_clusters * n_features)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
