@@ -25,11 +25,6 @@ class Column:
     note: str = ""  # Where the grid comes from.
     skip: Mapping[str, str] = field(default_factory=dict)  # Why it is not run on some data sets, by data set.
 
-    @property
-    def uses_labels(self) -> bool:
-        """Whether the setting is chosen by the labels."""
-        return bool(self.grid or self.per_data)
-
     def grid_on(self, data: str) -> Mapping[str, list[Any]]:
         """Return the grid for a data set."""
         return self.per_data.get(data, self.grid)

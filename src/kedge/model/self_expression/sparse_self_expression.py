@@ -10,7 +10,6 @@ Each row is a problem of its own, so blocks of rows are solved one after another
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,13 +114,6 @@ def largest_eigenvalue(products: SelfProducts) -> float:
     return float(linalg.eigvalsh(matrix, subset_by_index=[order - 1, order - 1])[0]) * (1 + 1e-12)
 
 
-def l1_objective(X: View, coefficients: Any, fidelity: float) -> float:
-    """Return ||C||_1 + (fidelity / 2) ||X - C X||_F^2."""
-    left = X - coefficients @ X
-    squares = left.multiply(left).sum() if sparse.issparse(left) else (left * left).sum()
-    return float(abs(coefficients).sum() + 0.5 * fidelity * squares)
-
-
 @dataclass(frozen=True)
 class ProximalSolver:
     """Proximal gradient steps for the l1 or the l0 problem; settings that all blocks share."""
@@ -133,19 +125,6 @@ class ProximalSolver:
     # l1: a row is solved when no subgradient is off by more than this, where one is the weight of the l1 norm. l0: when
     # a step changes it by less than this, relative to its length.
     tol: float
-
-    def solve_l1(self, rows: slice, fidelity: float) -> tuple[sparse.csr_array, int, int]:
-        """Solve the l1 problem of a block.
-
-        Returns
-        -------
-        coefficients : CSR array of shape (b, n)
-            The solutions.
-        n_iter, n_open : int
-            Steps, and rows that they left unsolved.
-        """
-        solution, n_iter, is_unsolved = self.approach_l1(rows, fidelity)
-        return sparse.csr_array(solution), n_iter, int(np.count_nonzero(is_unsolved))
 
     def approach_l1(
         self, rows: slice, fidelity: float, enough_steps: Callable[[Indices], Array] | None = None
@@ -207,7 +186,7 @@ class ProximalSolver:
     def solve_l0(self, rows: slice, n_nonzero: int) -> tuple[sparse.csr_array, int, int]:
         """Take projected gradient steps for the l0 problem of a block; they end at a local optimum.
 
-        Returns the same as :meth:`solve_l1`.
+        Returns coefficients, CSR of shape (b, n), the steps, and how many rows they left unsolved.
         """
         own = np.arange(rows.start, rows.stop)
         target = self.products.rows(rows)
