@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.row_blocks import map_row_blocks
+from kedge.baselines.self_expression import map_row_blocks
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 from kedge.kernels.selection import default_threads
 from kedge.model.cluster_numbers import number_by_first_rows

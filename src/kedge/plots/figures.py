@@ -1,13 +1,12 @@
-"""The figures, each of one function that draws it."""
+"""The figures, on matplotlib (extra ``plots``); each function draws one."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from kedge.plots.canvas import DIVERGING, SEQUENTIAL, axes_or_new, cluster_fill, cluster_marker, whole_numbers
-from kedge.plots.colours import COLOURS, MARKERS, colour_of
-from kedge.plots.numbers.choices import count_choice
+from kedge.optional_libraries import load_library
+from kedge.plots.colours import COLOURS, HATCHES, MARKERS, colour_of, shape_of
 from kedge.plots.numbers.embedded_rows import MOST_POINTS, map_rows
 from kedge.plots.numbers.features import contrast_features
 from kedge.plots.numbers.fitted_model import count_clusters, labels_of
@@ -18,9 +17,14 @@ from kedge.plots.numbers.summary import (
     cluster_sizes_of,
     compare_with_classes,
     confidence_spread,
+    count_choice,
     objective_of,
     view_weights_of,
 )
+
+# White to dark blue, which also tells more from less in print.
+SEQUENTIAL = "Blues"
+DIVERGING = "RdBu_r"
 
 
 def cluster_sizes(model: Any, ax: Any = None) -> Any:
@@ -312,3 +316,27 @@ def classes(model: Any, true_labels: Any, ax: Any = None) -> Any:
     title = ", ".join(f"{name} {value:.3f}" for name, value in found.scores.items())
     ax.set(xlabel="cluster", ylabel="class", title=title)
     return ax
+
+
+def axes_or_new(ax: Any) -> Any:
+    """Return the axes given, or new ones."""
+    if ax is not None:
+        return ax
+    pyplot = load_library("matplotlib.pyplot", "plots", "drawing a figure")
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def cluster_marker(cluster: int) -> dict[str, Any]:
+    """Return colour and marker of a cluster for ``scatter``."""
+    return {"color": colour_of(cluster), "marker": MARKERS[shape_of(cluster)]}
+
+
+def cluster_fill(cluster: int) -> dict[str, Any]:
+    """Return colour and hatching of a cluster for ``bar``."""
+    return {"color": colour_of(cluster), "hatch": HATCHES[shape_of(cluster)], "edgecolor": "0.2", "linewidth": 0.5}
+
+
+def whole_numbers(axis: Any) -> None:
+    """Let the ticks of an axis be whole numbers."""
+    ticker = load_library("matplotlib.ticker", "plots", "drawing a figure")
+    axis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
