@@ -6,12 +6,11 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.cluster import KMeans
 
 from kedge.baselines.clusterer import MultiViewBaseline
+from kedge.baselines.kmeans import run_kmeans
 from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES
 from kedge.model.anchor_selection.row_access import side_by_side
-from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.label_rows import nearest_center
 from kedge.model.row_problem import View
 
@@ -99,16 +98,7 @@ class JoinedKMeans(MultiViewBaseline):
     def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
         joined = _with_short_indices(side_by_side(views))
         seed = int(random_state.randint(np.iinfo(np.int32).max))
-        model = KMeans(self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=seed).fit(joined)
-        labels = number_by_first_rows(model.labels_)
-        # Centre j is that of the rows numbered j; a centre without rows, of which k-means warns, is dropped.
-        first = np.unique(labels, return_index=True)[1]
-        return {
-            "labels_": labels,
-            "cluster_centers_": np.ascontiguousarray(model.cluster_centers_[model.labels_[first]]),
-            "inertia_": float(model.inertia_),
-            "n_iter_": int(model.n_iter_),
-        }
+        return run_kmeans(joined, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=seed)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Give new rows the clusters of the nearest centres.

@@ -22,20 +22,9 @@ def write_labels(
     row_names: NDArray[Any] | None,
     confidence: NDArray[np.floating[Any]] | None = None,
 ) -> None:
-    """Write a table with the columns row and label, and confidence where there is any.
+    """Write a table with the columns row and label, and confidence where there is any; .npy takes the labels alone.
 
-    Parameters
-    ----------
-    file : binary file
-        Where to.
-    suffix : {".csv", ".parquet", ".npy"}
-        The format; .npy takes the labels alone.
-    labels : array of int of shape (n_rows,)
-        The labels.
-    row_names : array of str or None
-        Names of the rows; None means their numbers.
-    confidence : array of float or None
-        How sure each label is.
+    Without names of the rows, their numbers are written.
     """
     if suffix == ".npy":
         np.save(file, labels)

@@ -144,18 +144,9 @@ def _library(module: str) -> Any:
 
 @contextlib.contextmanager
 def show_progress(title: str, total: int | None, done: int, wanted: bool | None) -> Iterator[Callable[[int], None]]:
-    """Give a function that is told how many bytes have come.
+    """Give a function that is told how many bytes have come, of which ``done`` are there already.
 
-    Parameters
-    ----------
-    title : str
-        What is downloaded.
-    total : int or None
-        Bytes in all, where known.
-    done : int
-        Bytes that are there already.
-    wanted : bool or None
-        None shows the bar if standard error is a terminal and rich is installed.
+    ``wanted`` is None where the bar is shown if standard error is a terminal and rich is installed.
     """
     rich_progress = _load_bar() if wanted or (wanted is None and sys.stderr.isatty()) else None
     if rich_progress is None and wanted:
