@@ -32,3 +32,9 @@ def assert_optimal(hessian, linear, weights, tol=1e-9):
     assert_on_simplex(weights)
     worst = kkt_residuals(hessian, linear, weights).max(initial=0.0)
     assert worst <= tol, f"KKT residual {worst:.2e}"
+
+
+def l1_objective(X, coefficients, fidelity):
+    """||C||_1 + (fidelity / 2) ||X - C X||_F^2."""
+    left = X - coefficients @ X
+    return float(abs(coefficients).sum() + 0.5 * fidelity * (left * left).sum())

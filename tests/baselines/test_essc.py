@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from conftest import find_published
+from invariants import l1_objective
 from scipy import sparse
 
 from kedge.baselines import ESSC
@@ -16,7 +17,6 @@ from kedge.model.self_expression.self_expression_admm import AdmmSolver
 from kedge.model.self_expression.sparse_self_expression import (
     ProximalSolver,
     center_products,
-    l1_objective,
     largest_eigenvalue,
     least_coherence,
     prepare_products,
@@ -65,7 +65,7 @@ def solve_recorded(release, case, kind, solver, max_iter=4000):
     else:
         steps = ProximalSolver(products, largest_eigenvalue(products), affine, max_iter, 1e-10)
         if solver == "steps":
-            found = steps.solve_l1(slice(0, len(X)), fidelity)
+            found = (sparse.csr_array(steps.approach_l1(slice(0, len(X)), fidelity)[0]),)
         else:
             found = ExactL1Solver(steps, fidelity).solve(slice(0, len(X)))
     return found[0].toarray(), l1_objective(X, found[0], fidelity)

@@ -15,8 +15,8 @@ from kedge.metrics import clustering_accuracy
 from kedge.model.components import graph_components
 from kedge.model.row_graphs import mutual_neighbors
 from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
+from kedge.model.row_graphs.component_forcing import project_rows
 from kedge.model.row_graphs.mutual_neighbors import weigh_both_ways, weigh_many
-from kedge.model.row_graphs.simplex_projection import project_rows
 
 RUNS = [f"{name}_s{seed}" for name in ("moons", "blobs", "orl10", "ba4") for seed in (1, 2, 3)]
 # Runs that another rounding does not lead astray.

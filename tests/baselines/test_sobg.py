@@ -11,8 +11,7 @@ from kedge.baselines.sobg import structured_graph
 from kedge.metrics import clustering_accuracy
 from kedge.model.components import graph_components
 from kedge.model.row_graphs.bipartite_embedding import embed_graph
-from kedge.model.row_graphs.component_forcing import ForcingProblem, project_segments
-from kedge.model.row_graphs.simplex_projection import project_rows
+from kedge.model.row_graphs.component_forcing import ForcingProblem, project_rows, project_segments
 
 
 def planted_graph(seed, noise=0.3):

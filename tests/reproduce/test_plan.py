@@ -8,8 +8,8 @@ import pytest
 from kedge.baselines import find_method
 from kedge.datasets import available
 from kedge.reproduce.data_rows import GENERATED
-from kedge.reproduce.methods import AS_PUBLISHED, OURS
 from kedge.reproduce.plan import experiments, read_experiment
+from kedge.reproduce.protocols import AS_PUBLISHED, OURS
 from kedge.reproduce.stages import WHOLE, settings_of
 
 EXPERIMENTS = experiments()

@@ -104,25 +104,16 @@ class ALRR(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.rank = rank
         self.noise_weight = noise_weight
         self.noise = noise
         self.graph = graph
         self.max_iter = max_iter
         self.tol = tol
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: five n x rank matrices, or what the graph takes.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Five n x rank matrices, or what the graph takes.
         rank = min(self._most_directions(), n_samples, n_features)
         # Without the graph, Lanczos vectors and k-means remain.
         lanczos = max(3 * self.n_clusters, 40) + 12 * self.n_clusters

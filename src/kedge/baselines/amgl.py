@@ -120,24 +120,15 @@ class AMGL(MultiViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.views = views
         self.n_neighbors = n_neighbors
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: copies of the views, sparse graphs, Lanczos vectors.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X, all views together.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Copies of the views, sparse graphs, Lanczos vectors.
         widest = max(getattr(self, "view_widths_", (n_features,)))
         # The search centres the view twice; it is over when the eigenvectors are computed.
         search = 8 * 2 * widest

@@ -22,12 +22,7 @@ from kedge.sources.stored_view import StoredView
 
 
 class Baseline(ClusterMixin, BaseEstimator):
-    """Base of all methods. A method defines ``memory_needed`` and ``_cluster``; see :class:`SingleViewBaseline`."""
-
-    n_clusters: int
-    scale: Any
-    random_state: Any
-    memory_limit: float | None
+    """Base of all methods. A method defines ``_memory_needed`` and ``_cluster``; see :class:`SingleViewBaseline`."""
 
     # Attributes that every fit leaves.
     labels_: NDArray[np.int64]
@@ -38,6 +33,12 @@ class Baseline(ClusterMixin, BaseEstimator):
     # Sums have other last bits on other numbers of threads, and some methods amplify them: so BLAS and OpenMP get one.
     # Methods that are scikit-learn's own run as their users know them.
     _one_thread: ClassVar[bool] = True
+
+    def __init__(self, n_clusters: int, scale: Any, memory_limit: float | None, random_state: Any) -> None:
+        self.n_clusters = n_clusters
+        self.scale = scale
+        self.memory_limit = memory_limit
+        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         """Say that sparse input is welcome."""
@@ -55,6 +56,9 @@ class Baseline(ClusterMixin, BaseEstimator):
         n_features : int
             Features, of all views together.
         """
+        return self._memory_needed(n_samples, n_features)
+
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
         raise NotImplementedError
 
     def largest_n(self, memory: float, n_features: int = 100) -> int:
@@ -98,8 +102,9 @@ class Baseline(ClusterMixin, BaseEstimator):
 class SingleViewBaseline(Baseline):
     """Base of the methods for one matrix.
 
-    A method defines ``memory_needed`` and ``_cluster(X, random_state)``, which gets checked and scaled rows of float64,
-    an ndarray or a CSR array that it must not change, and returns its attributes by name, ``labels_`` among them.
+    A method defines ``_memory_needed`` and ``_cluster(X, random_state)``, which gets checked and scaled rows of
+    float64, an ndarray or a CSR array that it must not change, and returns its attributes by name, ``labels_`` among
+    them.
     """
 
     @checked_fit
@@ -141,9 +146,9 @@ class SingleViewBaseline(Baseline):
 class MultiViewBaseline(ReadsViews, Baseline):
     """Base of the methods for several views, given in any form that :class:`kedge.MSGL` takes; no row may lack one.
 
-    A method defines ``memory_needed`` and ``_cluster(views, random_state)``, which gets the checked and scaled views as
-    a list of ndarrays or CSR arrays of float64 that it must not change, and returns its attributes by name, ``labels_``
-    among them.
+    A method defines ``_memory_needed`` and ``_cluster(views, random_state)``, which gets the checked and scaled views
+    as a list of ndarrays or CSR arrays of float64 that it must not change, and returns its attributes by name,
+    ``labels_`` among them.
     """
 
     @checked_fit

@@ -90,23 +90,14 @@ class EnSC(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.fidelity = fidelity
         self.l1_share = l1_share
         self.n_nonzero = n_nonzero
         self.tol = tol
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: kept coefficients with their graph, and blocks of rows.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Kept coefficients with their graph, and blocks of rows.
         block_rows = min(rows_per_block(n_samples, n_features, is_sparse=False), n_samples)
         active = 8 * block_rows * min(100, n_samples) * (n_features + 100)
         blocks = default_threads() * (8 * 3 * block_rows * n_samples + active)

@@ -121,7 +121,7 @@ class ESSC(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.penalty = penalty
         self.solver = solver
         self.fidelity = fidelity
@@ -129,21 +129,10 @@ class ESSC(SingleViewBaseline):
         self.affine = affine
         self.max_iter = max_iter
         self.tol = tol
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X.
-
-        Blocks of coefficients, those that are not zero (up to about d per row) with their graph, and where there are
-        more than n / 2 features one n x n matrix, two if coefficients sum to one, three for ADMM.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Blocks of coefficients, those that are not zero (up to about d per row) with their graph, and where there are
+        # more than n / 2 features one n x n matrix, two if coefficients sum to one, three for ADMM.
         n_matrices = 0
         if keeps_gram(n_samples, n_features, is_sparse=False):
             n_matrices = 3 if self.solver == "admm" else 1 + self.affine

@@ -108,23 +108,14 @@ class FNC(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.n_anchors = n_anchors
         self.n_neighbors = n_neighbors
         self.n_init = n_init
         self.max_iter = max_iter
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: copies of the rows that make anchors, then the graph.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Copies of the rows that make anchors, then the graph.
         n_anchors = self._count_anchors(n_samples)
         sample = _sample_size(n_samples, n_anchors) * n_features
         rows = n_samples * (6 * min(self.n_neighbors, n_anchors) + 24 + 2 * self.n_clusters)

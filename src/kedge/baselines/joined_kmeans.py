@@ -6,12 +6,11 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.cluster import KMeans
 
 from kedge.baselines.clusterer import MultiViewBaseline
+from kedge.baselines.kmeans import run_kmeans
 from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES
 from kedge.model.anchor_selection.row_access import side_by_side
-from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.label_rows import nearest_center
 from kedge.model.row_problem import View
 
@@ -85,22 +84,13 @@ class JoinedKMeans(MultiViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.views = views
         self.n_init = n_init
         self.max_iter = max_iter
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: scaled views, those joined, and k-means' labels.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X, all views together.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Scaled views, those joined, and k-means' labels.
         # Scaling holds two at a time, and k-means makes one of its own; one view is not joined.
         copies = 3 if self._count_views() == 1 else 4
         return 8 * n_samples * (copies * n_features + 3)
@@ -108,16 +98,7 @@ class JoinedKMeans(MultiViewBaseline):
     def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
         joined = _with_short_indices(side_by_side(views))
         seed = int(random_state.randint(np.iinfo(np.int32).max))
-        model = KMeans(self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=seed).fit(joined)
-        labels = number_by_first_rows(model.labels_)
-        # Centre j is that of the rows numbered j; a centre without rows, of which k-means warns, is dropped.
-        first = np.unique(labels, return_index=True)[1]
-        return {
-            "labels_": labels,
-            "cluster_centers_": np.ascontiguousarray(model.cluster_centers_[model.labels_[first]]),
-            "inertia_": float(model.inertia_),
-            "n_iter_": int(model.n_iter_),
-        }
+        return run_kmeans(joined, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=seed)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Give new rows the clusters of the nearest centres.

@@ -72,21 +72,12 @@ class KMeans(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.n_init = n_init
         self.max_iter = max_iter
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: a centred copy, and some numbers per row.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # A centred copy, and some numbers per row.
         return 8 * (n_samples * (n_features + 4) + self.n_clusters * n_features)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -105,12 +96,18 @@ class KMeans(SingleViewBaseline):
         return nearest_center(self._read_new_rows(X), self.cluster_centers_)
 
     def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
-        model = cluster.KMeans(
-            self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=random_state
-        ).fit(X)
-        labels = number_by_first_rows(model.labels_)
-        # Means in the order of the numbers, without those of empty clusters.
-        _, first = np.unique(labels, return_index=True)
-        centers = model.cluster_centers_[model.labels_[first]]
-        found = {"labels_": labels, "cluster_centers_": centers, "inertia_": float(model.inertia_)}
-        return found | {"n_iter_": int(model.n_iter_)}
+        return run_kmeans(X, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=random_state)
+
+
+def run_kmeans(X: View, n_clusters: int, **options: Any) -> dict[str, Any]:
+    """Return the attributes of a fit of scikit-learn's k-means."""
+    model = cluster.KMeans(n_clusters, **options).fit(X)
+    labels = number_by_first_rows(model.labels_)
+    # Centre j is that of the rows numbered j; a centre without rows, of which k-means warns, is dropped.
+    first = np.unique(labels, return_index=True)[1]
+    return {
+        "labels_": labels,
+        "cluster_centers_": np.ascontiguousarray(model.cluster_centers_[model.labels_[first]]),
+        "inertia_": float(model.inertia_),
+        "n_iter_": int(model.n_iter_),
+    }

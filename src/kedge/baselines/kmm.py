@@ -160,7 +160,7 @@ class KMM(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.n_prototypes = n_prototypes
         self.n_neighbors = n_neighbors
         self.prototypes = prototypes
@@ -168,18 +168,9 @@ class KMM(SingleViewBaseline):
         self.max_iter = max_iter
         self.max_updates = max_updates
         self.tol = tol
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: some copies of the graph, and prototypes.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Some copies of the graph, and prototypes.
         n_prototypes = self._count_prototypes(n_samples)
         graph = forcing_memory(n_samples, n_prototypes, min(self.n_neighbors, n_prototypes), self.n_clusters)
         graph += search_memory(n_samples, n_prototypes, n_features) + 16 * n_prototypes * n_features

@@ -142,7 +142,7 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.views = views
         self.n_anchors = n_anchors
         self.anchors = anchors
@@ -150,19 +150,10 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
         self.penalty_scale = penalty_scale
         self.degree_normalize = degree_normalize
         self.n_init = n_init
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: scaled views, sparse graphs, the embedding.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X, all views together.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Scaled views, sparse graphs, the embedding.
         n_anchors, n_views = self._wanted_anchors(n_samples), self._count_views()
         # At most so much, since weights that are zero are not stored; one view's graph is there twice for a moment.
         graphs = 16 * n_samples * n_anchors * (n_views + 1)

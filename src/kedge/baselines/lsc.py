@@ -102,23 +102,14 @@ class LSC(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.n_landmarks = n_landmarks
         self.n_neighbors = n_neighbors
         self.landmarks = landmarks
         self.sigma = sigma
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: some copies of the graph, and landmarks.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Some copies of the graph, and landmarks.
         n_landmarks = min(self.n_landmarks, n_samples)
         rows = n_samples * (6 * min(self.n_neighbors, n_landmarks) + 24 + self.n_clusters)
         graph = 8 * (rows + 2 * n_landmarks**2) + search_memory(n_samples, n_landmarks, n_features)

@@ -73,21 +73,12 @@ class LSR(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.ridge = ridge
         self.own_row = own_row
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: three n x n matrices.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Three n x n matrices.
         return 8 * (3 * n_samples**2 + n_samples * n_features)
 
     def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:

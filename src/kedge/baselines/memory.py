@@ -21,22 +21,9 @@ def machine_memory() -> int:
 
 
 def refuse(method: str, n_samples: int, needed: int, largest: int, limit: float, *, is_own: bool) -> NoReturn:
-    """Raise MemoryError, saying how much a fit needs and how many rows would fit.
+    """Raise MemoryError, saying how many bytes a fit needs beyond X and how many rows would fit in the limit.
 
-    Parameters
-    ----------
-    method : str
-        Name of the method.
-    n_samples : int
-        Rows that were given.
-    needed : int
-        Bytes that the fit would take beyond X.
-    largest : int
-        Rows that would fit in the limit.
-    limit : float
-        Bytes that may be used.
-    is_own : bool
-        Whether the user set the limit; otherwise it is the machine.
+    ``is_own`` says whether the user set the limit; otherwise it is the machine.
     """
     raise MemoryError(
         f"{method} of {n_samples:,} rows needs about {needed / _GIB:,.1f} GiB of memory beyond X, and "

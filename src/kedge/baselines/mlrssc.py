@@ -139,7 +139,7 @@ class MLRSSC(MultiViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.views = views
         self.consensus = consensus
         self.low_rank = low_rank
@@ -155,20 +155,10 @@ class MLRSSC(MultiViewBaseline):
         self.max_iter = max_iter
         self.tol = tol
         self.centroid_update = centroid_update
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: for V views, 8 V + 9 matrices of n x n.
-
-        Before a fit the number of views is taken from the parameter ``views``.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X, features of all views together.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # For V views, 8 V + 9 matrices of n x n. Before a fit the number of views is taken from the parameter
+        # ``views``.
         named = self.view_names_ if hasattr(self, "view_names_") else self.views
         n_views = 1 if named is None else len(named)
         per_view = 8 if self.noisy else 9

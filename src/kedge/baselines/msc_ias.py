@@ -135,25 +135,16 @@ class MSC_IAS(MultiViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.views = views
         self.n_latent = n_latent
         self.n_neighbors = n_neighbors
         self.dependence = dependence
         self.max_iter = max_iter
         self.tol = tol
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: scaled views, some copies of the latent points, graphs.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X, all views together.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Scaled views, some copies of the latent points, graphs.
         width = self._latent_width(n_samples, min(getattr(self, "view_widths_", (n_features,))))
         graphs = 12 * 8 * min(self.n_neighbors, n_samples)
         vectors = 8 * max(3 * self.n_clusters, 40)

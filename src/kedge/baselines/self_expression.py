@@ -2,19 +2,23 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import RandomState
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 
-from kedge.baselines.row_blocks import map_row_blocks
+from kedge.engines.library_threads import one_thread_per_library
 from kedge.kernels.selection import default_threads
 from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.model.row_graphs.spectral_clustering import cluster_affinity
 from kedge.model.self_expression.self_expression_graph import symmetric_graph
 from kedge.model.self_expression.sparse_self_expression import rows_per_block
+
+Result = TypeVar("Result")
 
 # Even of wide rows hardly any needs more others than this.
 _MOST_NONZERO = 100
@@ -74,3 +78,28 @@ def cluster_coefficients(coefficients: sparse.csr_array, n_clusters: int, random
     affinity = symmetric_graph(coefficients, "max")
     labels, embedding = cluster_affinity(affinity, n_clusters, random_state, stacklevel=5)
     return {"labels_": number_by_first_rows(labels), "coefficients_": coefficients, "embedding_": np.asarray(embedding)}
+
+
+def map_row_blocks(
+    work: Callable[[slice], Result], n_rows: int, block_rows: int, *, n_threads: int | None = None
+) -> list[Result]:
+    """Return what the function makes of every block of rows, in the order of the blocks.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a slice of row numbers. Runs on several threads at once; gains from them where it calls NumPy or SciPy.
+    n_rows : int
+        Rows in all.
+    block_rows : int
+        Rows of a block, the last one excepted. Fixed by the caller, so that results do not depend on the threads.
+    n_threads : int or None, default=None
+        Threads; None means one per processor.
+    """
+    blocks = list(gen_batches(n_rows, block_rows))
+    threads = min(len(blocks), default_threads() if n_threads is None else n_threads)
+    with one_thread_per_library():
+        if threads <= 1:
+            return [work(block) for block in blocks]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(work, blocks))

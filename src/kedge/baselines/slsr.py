@@ -95,23 +95,14 @@ class SLSR(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.n_in_sample = n_in_sample
         self.ridge = ridge
         self.coding_ridge = coding_ridge
         self.residual = residual
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: the scaled rows and three matrices of the sample's order.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # The scaled rows and three matrices of the sample's order.
         in_sample = min(self.n_in_sample, n_samples)
         batches = min(2**21, 2 * n_samples * max(in_sample, n_features))
         of_sample = 2 * in_sample**2 + max(in_sample**2, batches) + 2 * in_sample * n_features

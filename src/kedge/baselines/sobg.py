@@ -112,23 +112,14 @@ class SOBG(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.n_anchors = n_anchors
         self.n_neighbors = n_neighbors
         self.weight = weight
         self.max_iter = max_iter
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: some copies of the graph, anchors and their sample.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Some copies of the graph, anchors and their sample.
         n_anchors = self._count_anchors(n_samples)
         graph = forcing_memory(n_samples, n_anchors, min(self.n_neighbors, n_anchors), self.n_clusters)
         graph += search_memory(n_samples, n_anchors, n_features)

@@ -77,23 +77,14 @@ class SpectralClustering(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.gamma = gamma
         self.n_init = n_init
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X: the graph, its normalised copy and the eigenvectors.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # The graph, its normalised copy and the eigenvectors.
         edges = n_samples**2 if self.affinity == "rbf" else 4 * n_samples * self.n_neighbors
         return 8 * (2 * edges + n_samples * (n_features + 4 * self.n_clusters))
 

@@ -108,28 +108,17 @@ class SSC(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.fidelity = fidelity
         self.affine = affine
         self.kept_share = kept_share
         self.step = step
         self.max_iter = max_iter
         self.tol = tol
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X.
-
-        Blocks of coefficients, those that are not zero (up to about d per row) with their graph, and three n x n
-        matrices where there are more than n / 2 features.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # Blocks of coefficients, those that are not zero (up to about d per row) with their graph, and three n x n
+        # matrices where there are more than n / 2 features.
         n_matrices = 3 if keeps_gram(n_samples, n_features, is_sparse=False) else 0
         return l1_block_memory(n_samples, n_features, n_matrices)
 

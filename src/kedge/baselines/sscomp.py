@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.row_blocks import map_row_blocks
+from kedge.baselines.self_expression import map_row_blocks
 from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 from kedge.kernels.selection import default_threads
 from kedge.model.cluster_numbers import number_by_first_rows
@@ -101,24 +101,13 @@ class SSCOMP(SingleViewBaseline):
         memory_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, scale, memory_limit, random_state)
         self.n_nonzero = n_nonzero
         self.threshold = threshold
-        self.scale = scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
 
-    def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X.
-
-        The picks and the graph or the Lanczos vectors, X scaled and in single precision, one block of rows per thread,
-        and for wide rows the Gram matrix in single precision.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Size of X.
-        """
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        # The picks and the graph or the Lanczos vectors, X scaled and in single precision, one block of rows per
+        # thread, and for wide rows the Gram matrix in single precision.
         n_nonzero = min(self._most_picks(n_features), n_samples - 1, n_features)
         per_row = 50 * n_nonzero + 8 * max(4 * self.n_clusters, 40) + 12 * n_features
         gram = 4 * n_samples**2 if wants_gram(n_samples, n_features, False) else 0

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 
-from kedge.cli.label_tables import write_labels
-from kedge.cli.layer_tables import describe_layers, write_layers
+from kedge.cli.label_tables import describe_layers, write_labels, write_layers
 from kedge.cli.run_folder import check_place, new_folder
 from kedge.cli.run_record import MODEL_FILE, REPORT_FILE, RUN_FILE, describe_run, to_json
 from kedge.cli.summary import print_summary

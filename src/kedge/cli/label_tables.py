@@ -1,6 +1,7 @@
-"""Labels as tables: CSV and Parquet in pieces, .npy whole."""
+"""Labels and layers as tables: CSV and Parquet in pieces, .npy whole."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kedge.optional_libraries import load_library
+from kedge.plots.numbers.layers import Layer
 
 LABEL_SUFFIXES = (".csv", ".parquet", ".npy")
 _ROWS_AT_ONCE = 1 << 17
@@ -20,20 +22,9 @@ def write_labels(
     row_names: NDArray[Any] | None,
     confidence: NDArray[np.floating[Any]] | None = None,
 ) -> None:
-    """Write a table with the columns row and label, and confidence where there is any.
+    """Write a table with the columns row and label, and confidence where there is any; .npy takes the labels alone.
 
-    Parameters
-    ----------
-    file : binary file
-        Where to.
-    suffix : {".csv", ".parquet", ".npy"}
-        The format; .npy takes the labels alone.
-    labels : array of int of shape (n_rows,)
-        The labels.
-    row_names : array of str or None
-        Names of the rows; None means their numbers.
-    confidence : array of float or None
-        How sure each label is.
+    Without names of the rows, their numbers are written.
     """
     if suffix == ".npy":
         np.save(file, labels)
@@ -78,3 +69,19 @@ def label_suffix(path: Path) -> str:
     if not path.parent.is_dir():
         raise ValueError(f"--out: there is no folder {path.parent.absolute()}; make it first")
     return suffix
+
+
+def write_layers(file: BinaryIO, suffix: str, layers: Sequence[Layer], row_names: NDArray[Any] | None) -> None:
+    """Write a table with the column row, and one column per layer, finest first."""
+    columns = {f"clusters_{layer.n_clusters}": layer.labels for layer in layers}
+    write_columns(file, suffix, columns, row_names)
+
+
+def describe_layers(model: Any, layers: Sequence[Layer]) -> dict[str, Any]:
+    """Return the record of the layers: which clusters become one from each layer to the next coarser one."""
+    merges = []
+    for layer, coarser in pairwise(layers):
+        groups = [np.flatnonzero(layer.parents == cluster).tolist() for cluster in range(coarser.n_clusters)]
+        joined = [{"clusters": group, "into": cluster} for cluster, group in enumerate(groups) if len(group) > 1]
+        merges.append({"from": layer.n_clusters, "to": coarser.n_clusters, "joined": joined, "loss": layer.loss})
+    return {"n_communities": int(model.n_communities_), "merges": merges}

@@ -30,30 +30,15 @@ class FitTask:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """What came of it.
+    """What came of it."""
 
-    Attributes
-    ----------
-    labels : array of shape (n_samples,) or None
-        Clusters; None if there are none.
-    reason : str
-        Why there are none.
-    refused : bool
-        Whether the method was not begun, rather than begun and failed.
-    seconds : float or None
-        Time of the fit alone.
-    peak_bytes : int or None
-        Most memory that the process held during the fit, beyond what it held before; None where that is unknown.
-    notes : tuple of str
-        Warnings of the fit.
-    """
-
-    labels: NDArray[np.int64] | None = None
-    reason: str = ""
-    refused: bool = False
-    seconds: float | None = None
+    labels: NDArray[np.int64] | None = None  # Shape (n_samples,). Clusters; None if there are none.
+    reason: str = ""  # Why there are none.
+    refused: bool = False  # Whether the method was not begun, rather than begun and failed.
+    seconds: float | None = None  # Time of the fit alone.
+    # Most memory that the process held during the fit, beyond what it held before; None where that is unknown.
     peak_bytes: int | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())  # Warnings of the fit.
 
 
 def why_not(choice: MethodChoice, views: Views, n_clusters: int | str, memory_limit: float | None) -> str | None:

@@ -15,33 +15,15 @@ from kedge.sources.view_reader import ViewReader
 
 @dataclass(frozen=True)
 class FileView:
-    """One matrix of a file.
+    """One matrix of a file."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the view: the file's, or that of the array or modality in it.
-    path : Path
-        The file, absolute.
-    kind : str
-        Kind of the file: "csv", "tsv", "parquet", "arrow", "npy", "npz", "mat", "hdf5", "h5ad", "h5mu", "csr".
-    rows : ndarray, CSR array or ViewReader
-        The rows; a reader where they stay on disk. All of these can be given to ``fit``.
-    feature_names : list of str or None
-        Names of the columns, where the file has names.
-    image_shape : tuple of two ints or None
-        Height and width, where every row was stored as a picture.
-    observed : array of bool or None
-        Which rows have this view; None means all.
-    """
-
-    name: str
-    path: Path
-    kind: str
-    rows: Any
-    feature_names: list[str] | None = None
-    image_shape: tuple[int, int] | None = None
-    observed: NDArray[np.bool_] | None = None
+    name: str  # Name of the view: the file's, or that of the array or modality in it.
+    path: Path  # The file, absolute.
+    kind: str  # Kind of the file: "csv", "tsv", "parquet", "arrow", "npy", "npz", "mat", "hdf5", "h5ad", "h5mu", "csr".
+    rows: Any  # ndarray, CSR array, or ViewReader where they stay on disk; all of these can be given to ``fit``.
+    feature_names: list[str] | None = None  # Names of the columns, where the file has names.
+    image_shape: tuple[int, int] | None = None  # Height and width, where every row was stored as a picture.
+    observed: NDArray[np.bool_] | None = None  # Which rows have this view; None means all.
 
     @property
     def in_memory(self) -> bool:
@@ -61,21 +43,11 @@ class FileView:
 
 @dataclass(frozen=True)
 class Labels:
-    """Known classes, kept aside for scoring.
+    """Known classes, kept aside for scoring."""
 
-    Attributes
-    ----------
-    column : str
-        Name of the column or array they come from.
-    codes : array of int of shape (n_rows,)
-        Number of the class of each row.
-    names : list of str
-        Names of the classes.
-    """
-
-    column: str
-    codes: NDArray[np.int64]
-    names: list[str]
+    column: str  # Name of the column or array they come from.
+    codes: NDArray[np.int64]  # Shape (n_rows,). Number of the class of each row.
+    names: list[str]  # Names of the classes.
 
     @property
     def values(self) -> NDArray[Any]:
@@ -107,24 +79,12 @@ class Wanted:
 
 @dataclass(frozen=True)
 class DataFiles:
-    """Views with one row per sample, from one file or several.
+    """Views with one row per sample, from one file or several."""
 
-    Attributes
-    ----------
-    views : list of FileView
-        The matrices, all with the same number of rows.
-    row_names : array of str of shape (n_rows,) or None
-        Names of the rows, where a file has them.
-    labels : Labels or None
-        What ``label_column`` asked for.
-    left_out : list of str
-        What was passed over, in words.
-    """
-
-    views: list[FileView]
-    row_names: NDArray[Any] | None
-    labels: Labels | None
-    left_out: list[str]
+    views: list[FileView]  # The matrices, all with the same number of rows.
+    row_names: NDArray[Any] | None  # Shape (n_rows,). Names of the rows, where a file has them.
+    labels: Labels | None  # What ``label_column`` asked for.
+    left_out: list[str]  # What was passed over, in words.
 
     @property
     def n_rows(self) -> int:

@@ -20,18 +20,10 @@ _SMALL_FILE = 2**16
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes that may be used.
+    """Bytes that may be used."""
 
-    Attributes
-    ----------
-    most_bytes : int
-        Of all that is in memory at a time.
-    whole_bytes : int
-        Matrices up to this size are read whole; larger ones stay on disk where their format allows it.
-    """
-
-    most_bytes: int
-    whole_bytes: int
+    most_bytes: int  # Of all that is in memory at a time.
+    whole_bytes: int  # Matrices up to this size are read whole; larger ones stay on disk where their format allows it.
 
     @classmethod
     def for_memory(cls, gigabytes: float | None) -> "Limits":

@@ -37,11 +37,6 @@ class ConvertedRows:
         Number of columns.
     folder : Path or None
         Where the scratch file is; None means the folder for temporary files.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`.
     """
 
     dtype: np.dtype[Any] = np.dtype(np.float64)
@@ -105,11 +100,6 @@ class ChosenColumns:
         Where the rows are.
     columns : list of int
         Columns to keep, in this order.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`.
     """
 
     def __init__(self, reader: ViewReader, columns: list[int]) -> None:

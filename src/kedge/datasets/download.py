@@ -2,13 +2,14 @@
 
 import contextlib
 import errno
+import importlib
 import logging
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kedge.datasets.entry import PublicFile
-from kedge.datasets.progress_bar import show_progress
 from kedge.optional_libraries import load_library
 
 # No public file of the catalogue comes near; a server that sends more is not sending what was asked for.
@@ -139,3 +140,29 @@ def _quiet(logger: logging.Logger) -> Iterator[None]:
 
 def _library(module: str) -> Any:
     return load_library(module, "data", "downloading data")
+
+
+@contextlib.contextmanager
+def show_progress(title: str, total: int | None, done: int, wanted: bool | None) -> Iterator[Callable[[int], None]]:
+    """Give a function that is told how many bytes have come, of which ``done`` are there already.
+
+    ``wanted`` is None where the bar is shown if standard error is a terminal and rich is installed.
+    """
+    rich_progress = _load_bar() if wanted or (wanted is None and sys.stderr.isatty()) else None
+    if rich_progress is None and wanted:
+        raise ImportError("a progress bar needs rich, which is not here: pip install 'kedge[cli]', or progress=False")
+    if rich_progress is None:
+        yield lambda count: None
+        return
+    console = importlib.import_module("rich.console").Console(stderr=True)
+    columns = ("{task.description}", rich_progress.BarColumn(), rich_progress.DownloadColumn())
+    with rich_progress.Progress(*columns, rich_progress.TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task(title, total=total, completed=done)
+        yield lambda count: bar.update(task, advance=count)
+
+
+def _load_bar() -> Any:
+    try:
+        return importlib.import_module("rich.progress")
+    except ImportError:
+        return None

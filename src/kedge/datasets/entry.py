@@ -9,21 +9,12 @@ FileForm = Literal["matlab", "alphadigits", "idx", "table", "leading rows"]
 
 @dataclass(frozen=True)
 class PublicFile:
-    """One file of a data set as its publisher offers it.
+    """One file of a data set as its publisher offers it."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the file, in a data folder and on the way to the cache.
-    urls : tuple of str
-        Where the same bytes can be had, tried in order; none if it can only be put in place by hand.
-    sha256 : str or None
-        Checksum of the file, where it is firmly known.
-    """
-
-    name: str
+    name: str  # Name of the file, in a data folder and on the way to the cache.
+    # Where the same bytes can be had, tried in order; none if it can only be put in place by hand.
     urls: tuple[str, ...] = ()
-    sha256: str | None = None
+    sha256: str | None = None  # Checksum of the file, where it is firmly known.
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 import errno
 import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kedge.datasets.archive import read_archive, write_archive
@@ -9,8 +12,25 @@ from kedge.datasets.content import Content
 from kedge.datasets.convert import convert_files
 from kedge.datasets.download import fetch_file
 from kedge.datasets.entry import Dataset, Home
-from kedge.datasets.file_lock import hold_lock
 from kedge.datasets.locate import find_archive
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _acquire(descriptor: int) -> None:
+        while True:
+            try:
+                # Tries for ten seconds, then raises.
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+                return
+            except OSError:
+                continue
+
+else:
+    import fcntl
+
+    def _acquire(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def obtain(dataset: Dataset, cache: Path, progress: bool | None = None) -> Content:
@@ -55,3 +75,16 @@ def _store(dataset: Dataset, home: Home, cache: Path, downloads: Path, progress:
     write_archive(cache / dataset.file_name, content, dataset)
     shutil.rmtree(downloads)
     return content
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[None]:
+    """Wait until no other process or thread holds the lock of that file, and hold it.
+
+    The system releases it when its holder ends, however it ends. The file stays behind, empty: removing it could free a
+    second lock of the same name.
+    """
+    with path.open("a") as file:
+        _acquire(file.fileno())
+        # Closing the file releases the lock.
+        yield

@@ -2,7 +2,7 @@
 
 # Name and version of what is written.
 FORMAT = "kedge model"
-VERSION = 2
+VERSION = 1
 DESCRIPTION = "model.json"
 
 # All members together, unless the caller of ``load`` says otherwise.

@@ -1,9 +1,8 @@
-"""``kedge.load``: a model from a file, of any version that was ever written."""
+"""``kedge.load``: a model from a file."""
 
 import os
 import struct
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from kedge.model_files.decoding import decode
 from kedge.model_files.description import parse_description
 from kedge.model_files.estimator_names import storable_classes
 from kedge.model_files.fitted_attributes import find_fault
-from kedge.model_files.format_1 import with_todays_attributes
-from kedge.model_files.limits import DESCRIPTION, MOST_BYTES
+from kedge.model_files.limits import DESCRIPTION, MOST_BYTES, VERSION
 from kedge.model_files.npy_member import read_array
 from kedge.model_files.refusal import DAMAGED, ModelFileError, Refusal
 
@@ -77,7 +75,7 @@ def _load_open(file: ShortReads, path: Path, max_bytes: int) -> Any:
     try:
         with open_container(file, max_bytes) as container:
             description = parse_description(container.read_description())
-            return _reader_of(description)(container, description)
+            return _assemble(*_read_parts(container, description), description["fitted"])
     except Refusal as refusal:
         raise ModelFileError(f"{path} cannot be loaded: {refusal}") from refusal
     except _FOREIGN as error:
@@ -85,29 +83,15 @@ def _load_open(file: ShortReads, path: Path, max_bytes: int) -> Any:
         raise ModelFileError(f"{path} cannot be loaded: {reason}; {DAMAGED}") from error
 
 
-def _reader_of(description: dict[str, Any]) -> Callable[[Container, dict[str, Any]], Any]:
-    version = description["version"]
-    if version in _READERS:
-        return _READERS[version]
-    if version > max(_READERS):
-        raise Refusal(f"it was written by a newer kedge, in version {version} of the format", _UPGRADE)
-    raise Refusal(f"there is no version {version} of the format")
-
-
-def _read_version_1(container: Container, description: dict[str, Any]) -> Any:
-    name, estimator, parameters, attributes = _read_parts(container, description)
-    parameters, attributes = with_todays_attributes(name, parameters, attributes, description["fitted"])
-    return _assemble(name, estimator, parameters, attributes, description["fitted"])
-
-
-def _read_version_2(container: Container, description: dict[str, Any]) -> Any:
-    return _assemble(*_read_parts(container, description), description["fitted"])
-
-
 def _read_parts(
     container: Container, description: dict[str, Any]
 ) -> tuple[str, type[Any], dict[str, Any], dict[str, Any]]:
     """Return the name of the class, the class, its parameters and its attributes."""
+    version = description["version"]
+    if version > VERSION:
+        raise Refusal(f"it was written by a newer kedge, in version {version} of the format", _UPGRADE)
+    if version < VERSION:
+        raise Refusal(f"there is no version {version} of the format")
     kinds = {"class": str, "fitted": bool, "parameters": dict, "attributes": dict, "members": dict, "left_out": list}
     for field, kind in kinds.items():
         if not isinstance(description.get(field), kind):
@@ -166,6 +150,3 @@ class _OnceEach:
         """Refuse arrays that belong to nothing."""
         if self._digests:
             raise Refusal(f"{next(iter(self._digests))} belongs to no attribute")
-
-
-_READERS: dict[int, Callable[[Container, dict[str, Any]], Any]] = {1: _read_version_1, 2: _read_version_2}

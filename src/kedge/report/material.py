@@ -16,36 +16,16 @@ from kedge.plots.numbers.layers import Layer, layers_of
 
 @dataclass(frozen=True)
 class Material:
-    """The model and what is known about its rows.
+    """The model and what is known about its rows."""
 
-    Attributes
-    ----------
-    model : SGL or MSGL
-        Fitted.
-    views : list of matrices or None
-        The rows of the fit.
-    view_names : list of str
-        One per view.
-    feature_names : list of lists of str, or None
-        Per view; None without data.
-    row_names : sequence or None
-        None means numbers.
-    true_labels : array or None
-        Known classes.
-    image_shapes : list
-        Height and width of the rows of every view, or None.
-    run : dict
-        What ``run.json`` holds, or nothing.
-    """
-
-    model: Any
-    views: list[Any] | None
-    view_names: list[str]
-    feature_names: list[list[str]] | None
-    row_names: Sequence[Any] | None
-    true_labels: NDArray[Any] | None
-    image_shapes: list[tuple[int, int] | None]
-    run: dict[str, Any]
+    model: Any  # SGL or MSGL, fitted.
+    views: list[Any] | None  # The rows of the fit.
+    view_names: list[str]  # One per view.
+    feature_names: list[list[str]] | None  # Per view; None without data.
+    row_names: Sequence[Any] | None  # None means numbers.
+    true_labels: NDArray[Any] | None  # Known classes.
+    image_shapes: list[tuple[int, int] | None]  # Height and width of the rows of every view, or None.
+    run: dict[str, Any]  # What ``run.json`` holds, or nothing.
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:

@@ -6,17 +6,16 @@ from kedge.report.markup import Section, escape
 from kedge.report.material import Material
 from kedge.report.sections.cluster_count import cluster_count
 from kedge.report.sections.confidence import confidence
+from kedge.report.sections.course import objective, view_weights
 from kedge.report.sections.features import features
 from kedge.report.sections.graph import graph
 from kedge.report.sections.layers import layers
-from kedge.report.sections.objective import objective
 from kedge.report.sections.overview import overview, title_of
 from kedge.report.sections.parameters import parameters
 from kedge.report.sections.prototypes import prototypes
 from kedge.report.sections.row_map import row_map
 from kedge.report.sections.scores import scores
 from kedge.report.sections.sizes import sizes
-from kedge.report.sections.views import view_weights
 
 # In the order of the page.
 SECTIONS = (

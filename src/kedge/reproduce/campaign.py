@@ -13,8 +13,8 @@ from scipy import sparse
 
 from kedge.estimators.progress import Progress
 from kedge.reproduce.data_rows import load_rows
-from kedge.reproduce.methods import memory_estimate
 from kedge.reproduce.plan import Experiment
+from kedge.reproduce.protocols import memory_estimate
 from kedge.reproduce.results_file import ResultsFile
 from kedge.reproduce.stages import Cut, pending_units
 from kedge.reproduce.units import Unit

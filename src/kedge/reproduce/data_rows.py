@@ -15,24 +15,12 @@ GENERATED = "generated-subspaces"
 
 @dataclass(frozen=True)
 class DataRows:
-    """What a method is given, and what it is scored by.
+    """What a method is given, and what it is scored by."""
 
-    Attributes
-    ----------
-    X : array, CSR array, or dict of them by view
-        The rows.
-    y : array of shape (n_rows,)
-        Classes.
-    n_clusters : int
-        Number of classes of the whole set.
-    status : str
-        Whether it is the paper's data.
-    """
-
-    X: Any
-    y: NDArray[np.int64]
-    n_clusters: int
-    status: str
+    X: Any  # The rows: an array, a CSR array, or a dict of them by view.
+    y: NDArray[np.int64]  # Shape (n_rows,). Classes.
+    n_clusters: int  # Number of classes of the whole set.
+    status: str  # Whether it is the paper's data.
 
 
 @lru_cache(maxsize=1)

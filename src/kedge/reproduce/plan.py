@@ -11,44 +11,19 @@ KINDS = ("table", "out of sample", "anchors", "sensitivity", "objective", "time"
 
 @dataclass(frozen=True)
 class Column:
-    """One method of an experiment, with the settings it is tried in.
+    """One method of an experiment, with the settings it is tried in."""
 
-    Attributes
-    ----------
-    label : str
-        How it is printed.
-    method : str
-        Name of the method.
-    grid : mapping of names to lists
-        Settings that are tried; all with the first seeds, the best by the labels with all seeds. Empty means defaults.
-    per_data : mapping of data sets to grids
-        Replaces the grid on those data sets.
-    fixed : mapping
-        Parameters that are the same in all settings.
-    n_seeds : int
-        Seeds of the reported mean.
-    published : str or None
-        The method of the paper that it is set beside.
-    note : str
-        Where the grid comes from.
-    skip : mapping of data sets to reasons
-        Data sets on which it is not run.
-    """
-
-    label: str
+    label: str  # How it is printed.
     method: str
+    # Settings that are tried; all with the first seeds, the best by the labels with all seeds. Empty means defaults.
     grid: Mapping[str, list[Any]] = field(default_factory=dict)
+    # Grids by data set, in place of ``grid``.
     per_data: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    n_seeds: int = 5
-    published: str | None = None
-    note: str = ""
-    skip: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def uses_labels(self) -> bool:
-        """Whether the setting is chosen by the labels."""
-        return bool(self.grid or self.per_data)
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # Parameters that are the same in all settings.
+    n_seeds: int = 5  # Seeds of the reported mean.
+    published: str | None = None  # The method of the paper that it is set beside.
+    note: str = ""  # Where the grid comes from.
+    skip: Mapping[str, str] = field(default_factory=dict)  # Why it is not run on some data sets, by data set.
 
     def grid_on(self, data: str) -> Mapping[str, list[Any]]:
         """Return the grid for a data set."""
@@ -57,47 +32,22 @@ class Column:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure.
+    """A table or figure."""
 
-    Attributes
-    ----------
-    name : str
-        The name on the command line.
-    kind : str
-        One of ``KINDS``.
-    title : str
-        Heading.
-    data : tuple of str
-        Data sets.
-    columns : tuple of Column
-        Methods.
-    published : mapping of data sets to methods to measures
-        The paper's numbers, in percent and seconds.
-    n_choice_seeds : int
-        Seeds with which settings are compared.
-    seconds : float
-        Limit for one unit.
-    rows : tuple of int
-        Numbers of rows, where time over them is measured; empty means all rows.
-    remarks : mapping of data sets to str
-        What must be known beside the numbers.
-    stands_for : mapping of data sets to data sets
-        Whose published numbers a stand-in is set beside.
-    comments : mapping of data sets to labels to str
-        Why a method's numbers are far from the paper's.
-    """
-
-    name: str
-    kind: str
+    name: str  # The name on the command line.
+    kind: str  # One of ``KINDS``.
     title: str
-    data: tuple[str, ...]
+    data: tuple[str, ...]  # Names of data sets.
     columns: tuple[Column, ...]
+    # The paper's numbers, in percent and seconds, by data set, method and measure.
     published: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    n_choice_seeds: int = 3
-    seconds: float = 900.0
-    rows: tuple[int, ...] = ()
-    remarks: Mapping[str, str] = field(default_factory=dict)
+    n_choice_seeds: int = 3  # Seeds with which settings are compared.
+    seconds: float = 900.0  # Limit for one unit.
+    rows: tuple[int, ...] = ()  # Numbers of rows, where time over them is measured; empty means all rows.
+    remarks: Mapping[str, str] = field(default_factory=dict)  # What must be known beside the numbers, by data set.
+    # Whose published numbers a stand-in is set beside, by data set.
     stands_for: Mapping[str, str] = field(default_factory=dict)
+    # Why a method's numbers are far from the paper's, by data set and label.
     comments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def published_row(self, data: str, method: str | None) -> Mapping[str, Any]:

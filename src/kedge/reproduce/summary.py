@@ -26,40 +26,18 @@ class Mean:
 
 @dataclass(frozen=True)
 class Line:
-    """A method with a setting on a data set.
-
-    Attributes
-    ----------
-    data, label : str
-        Which.
-    settings : mapping
-        Parameters.
-    n_tried : int
-        Settings among which the labels chose; one means that no label was used.
-    means : mapping of measures to Mean
-        Ours; empty if there is a reason.
-    published : mapping of measures to float
-        The paper's; empty if it has none.
-    reason : str or None
-        Why there are no numbers of ours.
-    n_rows : int or None
-        Rows used; None means all.
-    records : list of dict
-        What was recorded of each seed.
-    best_accuracy : float or None
-        Of the best single run of all settings and seeds, by the labels.
-    """
+    """A method with a setting on a data set."""
 
     data: str
     label: str
     settings: Mapping[str, Any]
-    n_tried: int
-    means: Mapping[str, Mean]
-    published: Mapping[str, float]
-    reason: str | None = None
-    n_rows: int | None = None
-    records: list[dict[str, Any]] = field(default_factory=list)
-    best_accuracy: float | None = None
+    n_tried: int  # Settings among which the labels chose; one means that no label was used.
+    means: Mapping[str, Mean]  # Ours; empty if there is a reason.
+    published: Mapping[str, float]  # The paper's; empty if it has none.
+    reason: str | None = None  # Why there are no numbers of ours.
+    n_rows: int | None = None  # Rows used; None means all.
+    records: list[dict[str, Any]] = field(default_factory=list)  # What was recorded of each seed.
+    best_accuracy: float | None = None  # Of the best single run of all settings and seeds, by the labels.
 
 
 def summarise(experiment: Experiment, records: Records, cut: Cut) -> list[Line]:

@@ -9,30 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Unit:
-    """What is run once and recorded once.
+    """What is run once and recorded once."""
 
-    Attributes
-    ----------
-    protocol : str
-        What is done with the data: "cluster", "out of sample" or "objective".
-    data : str
-        Name of the data set.
-    method : str
-        Name of the method.
-    parameters : str
-        Its parameters as JSON with sorted keys.
-    seed : int
-        Seed of the method.
-    n_rows : int or None
-        Rows that are used; None means all.
-    """
-
-    protocol: str
+    protocol: str  # What is done with the data: "cluster", "out of sample" or "objective".
     data: str
     method: str
-    parameters: str
+    parameters: str  # Its parameters as JSON with sorted keys.
     seed: int
-    n_rows: int | None = None
+    n_rows: int | None = None  # Rows that are used; None means all.
 
     @property
     def key(self) -> str:

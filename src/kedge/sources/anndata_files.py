@@ -53,11 +53,6 @@ class AnndataCsr:
         The group with data, indices and indptr.
     feature_names : list of str, default=None
         Names of the columns.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`.
     """
 
     def __init__(self, stored: Hdf5Object, feature_names: list[str] | None = None) -> None:

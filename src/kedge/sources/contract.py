@@ -13,30 +13,14 @@ Rows: TypeAlias = slice | NDArray[np.intp]
 
 
 class RowSource(Protocol):
-    """Rows of one or several views, in one order.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    dtype : dtype
-        Of every block that is read, float32 or float64.
-    view_names : tuple of str
-        Names used in messages.
-    in_memory : bool
-        Whether all rows are in memory.
-    on_dask : bool
-        Whether the rows are those of Dask arrays.
-    bytes_per_row : int
-        What a row of all views takes in memory once read, about.
-    """
+    """Rows of one or several views, in one order."""
 
     n_rows: int
-    dtype: np.dtype[Any]
-    view_names: tuple[str, ...]
-    in_memory: bool
-    on_dask: bool
-    bytes_per_row: int
+    dtype: np.dtype[Any]  # Of every block that is read, float32 or float64.
+    view_names: tuple[str, ...]  # Names used in messages.
+    in_memory: bool  # Whether all rows are in memory.
+    on_dask: bool  # Whether the rows are those of Dask arrays.
+    bytes_per_row: int  # What a row of all views takes in memory once read, about.
 
     def read(self, rows: Rows) -> Sequence[View]:
         """Return these rows of every view, scaled; rows that lack a view are zero there."""

@@ -20,26 +20,15 @@ from kedge.sources.view_reader import SortedRows
 
 @dataclass(frozen=True)
 class CsrParts:
-    """The parts of a CSR matrix, each of which gives its items from start to stop as ``part[start:stop]``.
+    """The parts of a CSR matrix, each of which gives its items from start to stop as ``part[start:stop]``."""
 
-    Attributes
-    ----------
-    data, indices, indptr : vectors
-        Entries, their columns, and where each row starts.
-    where : str
-        What messages call the matrix.
-    shape : tuple of int
-        Rows and columns.
-    dtype : dtype
-        Of the blocks that are read.
-    """
-
+    # Entries, their columns, and where each row starts.
     data: Any
     indices: Any
     indptr: Any
-    where: str
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
+    where: str  # What messages call the matrix.
+    shape: tuple[int, int]  # Rows and columns.
+    dtype: np.dtype[Any]  # Of the blocks that are read.
 
     def check_lengths(self) -> None:
         """Raise an error unless the parts fit each other."""

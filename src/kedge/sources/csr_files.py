@@ -24,11 +24,6 @@ class CsrFiles:
     ----------
     folder : str or Path
         The folder.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`.
     """
 
     feature_names: list[str] | None = None

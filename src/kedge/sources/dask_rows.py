@@ -80,21 +80,11 @@ class DaskReader:
 
 @dataclass(frozen=True)
 class DaskStatistics:
-    """Statistics of a Dask array by its own reductions; see :class:`kedge.model.view_scaling.ViewStatistics`.
-
-    Attributes
-    ----------
-    reader : DaskReader
-        The array.
-    columns_of_view : array of int or None
-        Columns that belong to the view.
-    observed : array of bool of shape (n_rows,) or None
-        Rows that have the view.
-    """
+    """Statistics of a Dask array by its own reductions; see :class:`kedge.model.view_scaling.ViewStatistics`."""
 
     reader: DaskReader
-    columns_of_view: NDArray[np.intp] | None
-    observed: NDArray[np.bool_] | None
+    columns_of_view: NDArray[np.intp] | None  # Columns that belong to the view.
+    observed: NDArray[np.bool_] | None  # Shape (n_rows,). Rows that have the view.
 
     def is_sparse(self) -> bool:
         """Look at what the chunks are made of."""

@@ -95,11 +95,6 @@ class Hdf5Rows(BandedRows):
         Name of the dataset; None takes the only one of numbers in two dimensions.
     feature_names : list of str, default=None
         Names of the columns.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`.
     """
 
     def __init__(self, source: Any, dataset: str | None = None, feature_names: list[str] | None = None) -> None:

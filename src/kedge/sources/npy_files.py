@@ -122,11 +122,6 @@ class NpyFile:
     ----------
     path : str or Path
         The file, as np.save writes it.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`.
     """
 
     feature_names: list[str] | None = None
@@ -165,11 +160,6 @@ class MappedRows:
     ----------
     array : memmap of shape (n_rows, n_features)
         The map or a part of it, in any order.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`.
     """
 
     feature_names: list[str] | None = None

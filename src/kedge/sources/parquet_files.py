@@ -24,7 +24,8 @@ class ParquetRows(BandedRows):
     """Rows of a Parquet or Arrow file, or of a folder of such files in the order of their names.
 
     A row group (record batch) is decoded whole, and the last one is kept, so one of them must fit in memory, and one
-    for each thread that reads: write files with row groups of some 10,000 rows. Missing values are read as NaN.
+    for each thread that reads: write files with row groups of some 10,000 rows. Missing values are read as NaN,
+    and numbers as float32 only if all columns are.
 
     Parameters
     ----------
@@ -34,11 +35,6 @@ class ParquetRows(BandedRows):
     columns : sequence of str, default=None
         Columns to read, in this order; None reads all of them in the order of the first file, without the index that
         pandas stores.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`. The dtype is float32 only if all columns are.
     """
 
     def __init__(self, path: str | Path, columns: Sequence[str] | None = None) -> None:

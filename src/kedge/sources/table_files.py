@@ -18,21 +18,11 @@ _CONTINUATION = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class TableFile:
-    """What a file says about itself, without its rows.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    schema : pyarrow.Schema
-        Names and types of all columns.
-    group_rows : list of int
-        Rows of each row group (record batch in Arrow files).
-    """
+    """What a file says about itself, without its rows."""
 
     path: Path
-    schema: Any
-    group_rows: list[int]
+    schema: Any  # A pyarrow.Schema: names and types of all columns.
+    group_rows: list[int]  # Rows of each row group (record batch in Arrow files).
 
     @property
     def group_word(self) -> str:

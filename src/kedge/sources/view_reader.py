@@ -1,4 +1,4 @@
-"""What a reader of rows that are not in memory offers."""
+"""What a reader of rows that are not in memory offers; the readers of files beside this module do so."""
 
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 

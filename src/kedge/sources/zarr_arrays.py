@@ -18,11 +18,6 @@ class ZarrRows(BandedRows):
     ----------
     array : zarr.Array, str or Path
         The array, or the folder of one.
-
-    Attributes
-    ----------
-    n_rows, width, dtype, name, feature_names
-        See `ViewReader`.
     """
 
     def __init__(self, array: Any) -> None:

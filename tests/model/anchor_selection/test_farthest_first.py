@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from lasso_minima import solve_lasso
 from scipy import sparse
 from sklearn.datasets import load_digits
 
 from kedge.model.anchor_selection import farthest_first
 from kedge.model.anchor_selection.farthest_first import farthest_first_anchors, farthest_first_rows
-from kedge.model.anchor_selection.lasso_rows import solve_lasso
 
 
 def costs_after(units, chosen, fidelity):

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from lasso_minima import solve_lasso
 from sklearn.linear_model import Lasso
 
-from kedge.model.anchor_selection.lasso_rows import improve_lasso, lasso_bounds, solve_lasso
+from kedge.model.anchor_selection.lasso_rows import improve_lasso, lasso_bounds
 
 
 def make_problem(n, k, d, seed, likeness=0.0):

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
-from kedge.model.row_graphs.simplex_projection import project_rows
+from kedge.model.row_graphs.component_forcing import project_rows
 
 RNG = np.random.default_rng(0)
 POINTS, TARGETS = RNG.normal(size=(40, 5)) + 1e4, RNG.normal(size=(12, 5)) + 1e4

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kedge import simplex_qp
-from kedge.model.row_graphs.simplex_projection import project_rows
+from kedge.model.row_graphs.component_forcing import project_rows
 
 ROWS = hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.floats(-1e3, 1e3))
 

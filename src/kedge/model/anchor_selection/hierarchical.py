@@ -24,21 +24,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Leaf:
-    """A set of rows, and what splitting it in two would give.
+    """A set of rows, and what splitting it in two would give."""
 
-    Attributes
-    ----------
-    rows : array of shape (any,)
-        Row numbers.
-    direction : array of shape (n_features,)
-        First right singular vector of the rows at unit length.
-    strength : float
-        Squared first singular value.
-    """
-
-    rows: Rows
-    direction: Array
-    strength: float
+    rows: Rows  # Shape (any,). Row numbers.
+    direction: Array  # Shape (n_features,). First right singular vector of the rows at unit length.
+    strength: float  # Squared first singular value.
 
 
 @dataclass(frozen=True)

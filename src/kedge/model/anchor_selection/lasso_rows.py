@@ -18,7 +18,6 @@ SWEEPS = 2
 SIGN_STEPS = 8
 # Keeps linear systems solvable; moves slopes, and so the lower bound, by as much times the fidelity.
 _RIDGE = 1e-14
-MAX_ROUNDS = 500
 
 
 def lasso_bounds(gram: Array, products: Array, coefficients: Array, fidelity: float) -> tuple[Array, Array]:
@@ -123,39 +122,3 @@ def _costs(gram: Array, products: Array, coefficients: Array, fidelity: float) -
     """Return ||c||_1 + (fidelity / 2) (1 - 2 p'c + c'Kc)."""
     squared = 1.0 + np.einsum("ij,ij->i", coefficients @ gram - 2.0 * products, coefficients)
     return np.asarray(np.abs(coefficients).sum(axis=1) + 0.5 * fidelity * squared)
-
-
-def solve_lasso(
-    gram: Array, products: Array, fidelity: float, *, start: Array | None = None, tolerance: float = 1e-9
-) -> tuple[Array, Array, Array]:
-    """Solve until the bounds are within the tolerance.
-
-    Parameters
-    ----------
-    gram : array of shape (k, k)
-        Inner products of the dictionary rows, ones on the diagonal.
-    products : array of shape (n, k)
-        Inner products of the n unit vectors with the dictionary.
-    fidelity : float
-        Weight of the squared error, above 1.
-    start : array of shape (n, k) or None, default=None
-        First coefficients; None means zeros.
-    tolerance : float, default=1e-9
-        Largest gap between the bounds.
-
-    Returns
-    -------
-    coefficients : array of shape (n, k)
-        The solutions.
-    upper, lower : arrays of shape (n,)
-        Bounds of the costs; after 500 rounds they may still be apart by more than the tolerance.
-    """
-    coefficients = np.zeros_like(products) if start is None else start.copy()
-    upper, lower = lasso_bounds(gram, products, coefficients, fidelity)
-    for _ in range(MAX_ROUNDS):
-        rows = np.flatnonzero(upper - lower > tolerance)
-        if not len(rows):
-            break
-        coefficients[rows] = improve_lasso(gram, products[rows], coefficients[rows], fidelity)
-        upper[rows], lower[rows] = lasso_bounds(gram, products[rows], coefficients[rows], fidelity)
-    return coefficients, upper, lower

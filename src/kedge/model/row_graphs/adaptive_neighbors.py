@@ -25,24 +25,14 @@ SPARE = 3
 
 @dataclass(frozen=True)
 class NeighborWeights:
-    """The nearest targets of every point and the weights on them.
+    """The nearest targets of every point and the weights on them."""
 
-    Attributes
-    ----------
-    indices : array of shape (n_points, n_neighbors)
-        Nearest first.
-    squared_distances : array of shape (n_points, n_neighbors + 1)
-        Also that of the first target without weight.
-    weights : array of shape (n_points, n_neighbors)
-        Nonnegative, each row sums to one. Uniform where all distances are equal.
-    ridges : array of shape (n_points,)
-        gamma; zero where all distances are equal.
-    """
-
-    indices: NDArray[np.intp]
+    indices: NDArray[np.intp]  # Shape (n_points, n_neighbors). Nearest first.
+    # Shape (n_points, n_neighbors + 1). Also that of the first target without weight.
     squared_distances: NDArray[np.float64]
+    # Shape (n_points, n_neighbors). Nonnegative, each row sums to one. Uniform where all distances are equal.
     weights: NDArray[np.float64]
-    ridges: NDArray[np.float64]
+    ridges: NDArray[np.float64]  # Shape (n_points,). gamma; zero where all distances are equal.
 
     def as_graph(self, n_targets: int) -> sparse.csr_array:
         """Return the weights as a sparse matrix of shape (n_points, n_targets)."""

@@ -17,28 +17,16 @@ _SMALL_GRAPH = 1 << 22
 
 @dataclass(frozen=True)
 class BipartiteEmbedding:
-    """Leading singular vectors of Du^(-1/2) Z Dv^(-1/2), where Du and Dv are the row and column sums of Z.
+    """Leading singular vectors of Du^(-1/2) Z Dv^(-1/2), where Du and Dv are the row and column sums of Z."""
 
-    Attributes
-    ----------
-    row_vectors : array of shape (n_rows, n_vectors)
-        Left singular vectors times sqrt(1/2).
-    column_vectors : array of shape (n_columns, n_vectors)
-        Right singular vectors times sqrt(1/2); zero for a column without weight.
-    squares : array of shape (n_vectors + 1,)
-        Squared singular values in [0, 1], descending, one more than vectors.
-    row_sums, column_sums : arrays of shape (n_rows,) and (n_columns,)
-        Du and Dv.
-    n_components : int
-        Connected components, not counting columns without weight.
-    """
-
-    row_vectors: Array
+    row_vectors: Array  # Shape (n_rows, n_vectors). Left singular vectors times sqrt(1/2).
+    # Shape (n_columns, n_vectors). Right singular vectors times sqrt(1/2); zero for a column without weight.
     column_vectors: Array
-    squares: Array
+    squares: Array  # Shape (n_vectors + 1,). Squared singular values in [0, 1], descending, one more than vectors.
+    # Shape (n_rows,), (n_columns,). Du and Dv.
     row_sums: Array
     column_sums: Array
-    n_components: int
+    n_components: int  # Connected components, not counting columns without weight.
 
     def cut_coordinates(self) -> tuple[Array, Array]:
         """Return the points of rows and columns whose squared distances, weighted by Z, add up to the cut.

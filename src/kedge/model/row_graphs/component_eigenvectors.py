@@ -31,18 +31,10 @@ _CHANCE = 1e-3
 
 @dataclass(frozen=True)
 class GraphComponents:
-    """The connected components of a graph.
+    """The connected components of a graph."""
 
-    Attributes
-    ----------
-    order : array of shape (n_rows,)
-        Rows sorted by component, largest component first.
-    starts : array of shape (n_components + 1,)
-        Where each component begins in that order.
-    """
-
-    order: NDArray[np.intp]
-    starts: NDArray[np.intp]
+    order: NDArray[np.intp]  # Shape (n_rows,). Rows sorted by component, largest component first.
+    starts: NDArray[np.intp]  # Shape (n_components + 1,). Where each component begins in that order.
 
     def __len__(self) -> int:
         """Return the number of components."""

@@ -8,13 +8,13 @@ Wang, Deng and Huang, "Learning a structured optimal bipartite graph for co-clus
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.model.row_graphs.bipartite_embedding import BipartiteEmbedding, embed_graph, embed_small_graph
-from kedge.model.row_graphs.simplex_projection import project_rows
 
 Array = NDArray[np.float64]
 
@@ -28,25 +28,14 @@ _FIRST_EFFECT = 0.01
 
 @dataclass(frozen=True)
 class SimplexSide:
-    """Weights on the simplex that one side of the graph puts on the other.
+    """Weights on the simplex that one side of the graph puts on the other."""
 
-    Attributes
-    ----------
-    rows, columns : arrays of shape (n_entries,)
-        Where weights may be, all entries of one owner next to each other.
-    sizes : array of shape (n_owners,)
-        How many entries belong to each owner, at least one.
-    wanted : array of shape (n_entries,)
-        What the weights are to be near.
-    pull : float
-        The weights of an owner are the projection of ``wanted - weight * pull * distance`` on the simplex.
-    """
-
+    # Shape (n_entries,). Where weights may be, all entries of one owner next to each other.
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
-    sizes: NDArray[np.intp]
-    wanted: Array
-    pull: float
+    sizes: NDArray[np.intp]  # Shape (n_owners,). How many entries belong to each owner, at least one.
+    wanted: Array  # Shape (n_entries,). What the weights are to be near.
+    pull: float  # The weights of an owner are the projection of ``wanted - weight * pull * distance`` on the simplex.
 
     def weights(self, weight: float, row_points: Array, column_points: Array) -> Array:
         """Return the weights of all entries, given the embedded rows and columns."""
@@ -88,23 +77,12 @@ class ForcingProblem:
 
 @dataclass(frozen=True)
 class ForcedGraph:
-    """A graph, its embedding, and how it was reached.
+    """A graph, its embedding, and how it was reached."""
 
-    Attributes
-    ----------
-    graph : CSR array of shape (n_rows, n_columns)
-        The graph.
-    embedding : BipartiteEmbedding
-        Of the graph.
-    reached : bool
-        Whether the graph has the number of components asked for.
-    history : array of shape (n_updates, 3)
-        Weight of the cut, and the sums of the first k and k + 1 squared singular values after the update.
-    """
-
-    graph: sparse.csr_array
+    graph: sparse.csr_array  # Shape (n_rows, n_columns).
     embedding: BipartiteEmbedding
-    reached: bool
+    reached: bool  # Whether the graph has the number of components asked for.
+    # Shape (n_updates, 3). Weight of the cut, and then the sums of the first k and k + 1 squared singular values.
     history: Array
 
 
@@ -199,3 +177,22 @@ def _tolerant_verdict(embedding: BipartiteEmbedding, wanted: int) -> int:
     if sums[0] < wanted - _PUBLISHED_TOLERANCE:
         return 1
     return -1 if sums[1] > wanted + 1 - _PUBLISHED_TOLERANCE else 0
+
+
+def project_rows(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return, for every row v, the x >= 0 with sum one that minimises |x - v|^2.
+
+    With v in descending order u and its running sums C_j, the threshold is theta = (C_r - 1) / r for the largest r with
+    u_r > theta_r, and x = max(v - theta, 0). Minus infinity stands for an entry that must stay zero; every row needs a
+    finite entry. O(m log m) per row of m entries.
+    """
+    v = np.asarray(values, dtype=np.float64)
+    # The result does not change when a constant is added to a row; near zero sums keep their digits.
+    v = v - v.max(axis=1, keepdims=True)
+    descending = -np.sort(-v, axis=1)
+    counts = np.arange(1, v.shape[1] + 1)
+    with np.errstate(invalid="ignore"):
+        thresholds = (np.cumsum(descending, axis=1) - 1.0) / counts
+        kept = (descending > thresholds).sum(axis=1)
+    theta = thresholds[np.arange(len(v)), kept - 1]
+    return np.asarray(np.maximum(v - theta[:, None], 0.0))

@@ -28,21 +28,11 @@ LABEL_STARTS = 10
 
 @dataclass(frozen=True)
 class AffinityEmbedding:
-    """Leading eigenvectors of D^(-1/2) W D^(-1/2), where D are the row sums of W.
+    """Leading eigenvectors of D^(-1/2) W D^(-1/2), where D are the row sums of W."""
 
-    Attributes
-    ----------
-    vectors : array of shape (n_rows, n_vectors)
-        Orthonormal columns; rows without neighbours are zero.
-    eigenvalues : array of shape (n_vectors,)
-        Descending, at most one.
-    n_components : int
-        Connected components of the graph that hold more than a lone row.
-    """
-
-    vectors: Array
-    eigenvalues: Array
-    n_components: int
+    vectors: Array  # Shape (n_rows, n_vectors). Orthonormal columns; rows without neighbours are zero.
+    eigenvalues: Array  # Shape (n_vectors,). Descending, at most one.
+    n_components: int  # Connected components of the graph that hold more than a lone row.
 
 
 def embed_affinity(affinity: Any, n_vectors: int) -> AffinityEmbedding:

@@ -39,24 +39,13 @@ def rows_per_block(n_rows: int, n_features: int, is_sparse: bool) -> int:
 
 @dataclass(frozen=True)
 class ActiveSetSolver:
-    """Elastic nets of all rows; settings that all blocks share.
+    """Elastic nets of all rows; settings that all blocks share."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR array of shape (n, d)
-        The rows.
-    fidelity : float
-        Largest correlation of a row with another, over its threshold; above 1 for coefficients other than zero.
-    l1_share : float
-        Above 0, at most 1: threshold and ridge are as l1_share to 1 - l1_share.
-    tol : float
-        Largest violation of the optimality condition, in units of the threshold.
-    """
-
-    X: View
+    X: View  # Shape (n, d). The rows.
+    # Largest correlation of a row with another, over its threshold; above 1 for coefficients other than zero.
     fidelity: float
-    l1_share: float
-    tol: float
+    l1_share: float  # Above 0, at most 1: threshold and ridge are as l1_share to 1 - l1_share.
+    tol: float  # Largest violation of the optimality condition, in units of the threshold.
 
     def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
         """Solve a block of rows.

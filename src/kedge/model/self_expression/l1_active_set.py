@@ -34,19 +34,12 @@ _GATHERED_BYTES = 1 << 22
 
 @dataclass(frozen=True)
 class ExactL1Solver:
-    """Some proximal steps, then an active-set method for the rows that they leave unsolved; settings of all blocks.
+    """Some proximal steps, then an active-set method for the rows that they leave unsolved; settings of all blocks."""
 
-    Attributes
-    ----------
-    proximal : ProximalSolver
-        First steps. Its tolerance is that of the result: the largest error of a subgradient, where one is the weight of
-        the l1 norm. Its largest number of steps holds for the active-set method too.
-    fidelity : float
-        Weight of the squared error.
-    """
-
+    # First steps. Its tolerance is that of the result: the largest error of a subgradient, where one is the weight of
+    # the l1 norm. Its largest number of steps holds for the active-set method too.
     proximal: ProximalSolver
-    fidelity: float
+    fidelity: float  # Weight of the squared error.
 
     def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
         """Solve a block of rows.

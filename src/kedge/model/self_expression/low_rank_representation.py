@@ -25,21 +25,11 @@ _BLOCK_ROWS = 512
 
 @dataclass(frozen=True)
 class LowRankFit:
-    """Coefficients between rows in factors.
+    """Coefficients between rows in factors."""
 
-    Attributes
-    ----------
-    factor : array of shape (n_rows, rank) or (rank, rank)
-        F with coefficients ``F basis'``, or ``basis F basis'`` for square F.
-    n_iter : int
-        Iterations; one for a closed form.
-    residual : float
-        Largest violation of a constraint at the end, relative to the longest row of X.
-    """
-
-    factor: Array
-    n_iter: int
-    residual: float
+    factor: Array  # Shape (n_rows, rank). F with coefficients ``F basis'``, or ``basis F basis'`` for square F.
+    n_iter: int  # Iterations; one for a closed form.
+    residual: float  # Largest violation of a constraint at the end, relative to the longest row of X.
 
 
 def closed_form(space: RowSpace, noise_weight: float) -> LowRankFit:

@@ -41,26 +41,16 @@ class Atoms:
     """The rows that others are rebuilt from, prepared for the search.
 
     Group k of K holds the rows k, k + K, k + 2 K and so on; places beyond the last row are zero rows.
-
-    Attributes
-    ----------
-    X : ndarray or CSR array of shape (n, d)
-        The rows.
-    norms : array of shape (n,)
-        Their lengths.
-    n_groups, group_size : int
-        K, and the places per group.
-    single : float32 array or CSR array of shape (n_places, d)
-        The rows over the largest length: group after group, or as they come if there is a Gram matrix.
-    gram : float32 array of shape (n, n_places) or None
-        Their inner products, to be filled by :func:`fill_gram`; None if they are computed whenever they are needed.
     """
 
-    X: View
-    norms: Array
+    X: View  # Shape (n, d). The rows.
+    norms: Array  # Shape (n,). Their lengths.
+    # K, and the places per group.
     n_groups: int
     group_size: int
+    # Shape (n_places, d). The rows over the largest length: by group, or as they come if there is a Gram matrix.
     single: Any
+    # Shape (n, n_places). Their inner products, which :func:`fill_gram` fills; None if they are computed when needed.
     gram: NDArray[np.float32] | None
 
 
@@ -120,32 +110,15 @@ class Pursuit:
 
     With the picked rows A = R' Q for orthonormal rows of Q, least squares is R c = Q x; the basis keeps R well-behaved
     where normal equations would square its condition.
-
-    Attributes
-    ----------
-    rows : array of shape (b,)
-        Row numbers.
-    open : array of shape (n_open,)
-        Places of the rows that are still worked on.
-    residuals : array of shape (b, d)
-        What is left of each row.
-    bases : array of shape (b, s, d)
-        Q of each row; zero where not yet used.
-    triangles : array of shape (b, s, s)
-        R of each row; the identity where not yet used.
-    projections : array of shape (b, s)
-        Q x of each row.
-    supports : array of shape (b, s)
-        Picked rows.
     """
 
-    rows: Indices
-    open: Indices
-    residuals: Array
-    bases: Array
-    triangles: Array
-    projections: Array
-    supports: Indices
+    rows: Indices  # Shape (b,). Row numbers.
+    open: Indices  # Shape (n_open,). Places of the rows that are still worked on.
+    residuals: Array  # Shape (b, d). What is left of each row.
+    bases: Array  # Shape (b, s, d). Q of each row; zero where not yet used.
+    triangles: Array  # Shape (b, s, s). R of each row; the identity where not yet used.
+    projections: Array  # Shape (b, s). Q x of each row.
+    supports: Indices  # Shape (b, s). Picked rows.
 
     def coefficients(self, places: Indices, n_picks: int) -> Array:
         """Solve R c = Q x from the last coefficient to the first, all rows side by side."""

@@ -19,88 +19,50 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class Consensus:
-    """What is asked of the coefficients C_v of the views and how it is solved.
+    """What is asked of the coefficients C_v of the views and how it is solved."""
 
-    Attributes
-    ----------
-    low_rank, sparsity, agreement : float
-        b1, b2, b3 of :func:`agree_on_coefficients`.
-    centroid : bool
-        Whether views agree with their centre rather than with each other.
-    exact : bool
-        Whether rows have to be rebuilt without error.
-    accumulated_centroid : bool
-        Whether the centre is (previous centre + b3 sum_v C_v) / (V b3), as the authors' program has it, not the mean.
-    penalty, penalty_growth, largest_penalty : float
-        mu at the start, its factor per iteration, and its bound.
-    max_iter : int
-        Most iterations.
-    tol : float
-        Largest entry of all differences at the end.
-    """
-
+    # b1, b2, b3 of :func:`agree_on_coefficients`.
     low_rank: float
     sparsity: float
     agreement: float
-    centroid: bool = False
-    exact: bool = False
+    centroid: bool = False  # Whether views agree with their centre rather than with each other.
+    exact: bool = False  # Whether rows have to be rebuilt without error.
+    # Whether the centre is (previous centre + b3 sum_v C_v) / (V b3), as the authors' program has it, not the mean.
     accumulated_centroid: bool = False
+    # mu at the start, its factor per iteration, and its bound.
     penalty: float = 100.0
     penalty_growth: float = 1.5
     largest_penalty: float = 1e6
     max_iter: int = 300
-    tol: float = 1e-3
+    tol: float = 1e-3  # Largest entry of all differences at the end.
 
 
 @dataclass
 class _ViewState:
-    """One view in the course of the iterations; matrices have shape (n, n), but for eigenvectors, of shape (n, rank).
+    """One view in the course of the iterations; matrices have shape (n, n), eigenvectors (n, rank)."""
 
-    Attributes
-    ----------
-    vectors, values : arrays
-        Eigenpairs Q, w of the Gram matrix, without zeros.
-    coefficients, sparse : arrays
-        A, and its copy with zero diagonal.
-    multipliers : list of three arrays
-        Of A = low-rank copy, A = sparse copy, A = agreeing copy.
-    right_side : array
-        mu times the sum of the copies, less the multipliers, for the next mu; overwritten by each iteration.
-    rebuilding : array or None
-        X_v times the multiplier of X_v' = X_v' A, where rows have to be rebuilt exactly.
-    gaps : array of shape (4,)
-        As in :class:`AgreedCoefficients`.
-    """
-
+    # Eigenpairs Q, w of the Gram matrix, without zeros.
     vectors: Array
     values: Array
+    # A, and its copy with zero diagonal.
     coefficients: Array
     sparse: Array
-    multipliers: list[Array]
+    multipliers: list[Array]  # Of A = low-rank copy, A = sparse copy, A = agreeing copy.
+    # mu times the sum of the copies, less the multipliers, for the next mu; overwritten by each iteration.
     right_side: Array
-    rebuilding: Array | None
-    gaps: Array
+    rebuilding: Array | None  # X_v times the multiplier of X_v' = X_v' A, where rows have to be rebuilt exactly.
+    gaps: Array  # Shape (4,). As in :class:`AgreedCoefficients`.
 
 
 @dataclass(frozen=True)
 class AgreedCoefficients:
-    """What was found.
+    """What was found."""
 
-    Attributes
-    ----------
-    joint : array of shape (n, n)
-        Mean of the sparse coefficients of the views, or the centre.
-    per_view : list of arrays of shape (n, n)
-        Sparse coefficients of every view, for samples in columns: column j rebuilds row j. Diagonals are zero.
-    residuals : array of shape (n_views, 4)
-        Largest entries at the end of the differences of the coefficients to the low-rank, the sparse and the agreeing
-        copy and to the previous iteration.
-    n_iter : int
-        Iterations.
-    """
-
-    joint: Array
+    joint: Array  # Shape (n, n). Mean of the sparse coefficients of the views, or the centre.
+    # Each of shape (n, n). Sparse coefficients for samples in columns: column j rebuilds row j. Diagonals are zero.
     per_view: list[Array]
+    # Shape (n_views, 4). Largest entries at the end of the differences of the coefficients to the low-rank, the sparse
+    # and the agreeing copy and to the previous iteration.
     residuals: Array
     n_iter: int
 

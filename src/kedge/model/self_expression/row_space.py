@@ -20,21 +20,11 @@ _GRAM_NOISE = 1e-7
 
 @dataclass(frozen=True)
 class RowSpace:
-    """``X ~ basis diag(singular_values) directions'``, the best such matrix of its rank; directions are not kept.
+    """``X ~ basis diag(singular_values) directions'``, the best such matrix of its rank; directions are not kept."""
 
-    Attributes
-    ----------
-    basis : array of shape (n_rows, rank)
-        Orthonormal columns.
-    singular_values : array of shape (rank,)
-        Positive, descending; none if X is zero.
-    remainder : array of shape (n_rows,)
-        Length of what each row of X has outside the directions.
-    """
-
-    basis: Array
-    singular_values: Array
-    remainder: Array
+    basis: Array  # Shape (n_rows, rank). Orthonormal columns.
+    singular_values: Array  # Shape (rank,). Positive, descending; none if X is zero.
+    remainder: Array  # Shape (n_rows,). Length of what each row of X has outside the directions.
 
 
 def whole_row_space(X: Any) -> RowSpace:

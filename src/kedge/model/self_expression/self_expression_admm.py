@@ -24,36 +24,18 @@ class AdmmSolver:
 
     Coefficients are held twice: Z fits the rows, C is sparse and hollow, and multipliers pull them together.
     Z alone is not made hollow: that would no longer be the exact minimum that the method needs.
-
-    Attributes
-    ----------
-    products : SelfProducts
-        Products with G = X X'.
-    fidelity : float
-        Weight of the squared error.
-    step : float
-        Penalty of the difference of Z and C.
-    left, right : array of shape (n, p) or None
-        (fidelity G + step (I + 11'))^(-1) = (I - left right') / step, the term 11' only where sums are one.
-    inverse : array of shape (n, n) or None
-        The inverse itself, where G is kept.
-    is_affine : bool
-        Whether coefficients of a row sum to one.
-    max_iter : int
-        Largest number of steps.
-    tol : float
-        A row is solved when Z and C differ by at most this and C changes by at most 100 tol / step.
     """
 
-    products: SelfProducts
-    fidelity: float
-    step: float
+    products: SelfProducts  # Products with G = X X'.
+    fidelity: float  # Weight of the squared error.
+    step: float  # Penalty of the difference of Z and C.
+    # Shape (n, p). (fidelity G + step (I + 11'))^(-1) = (I - left right') / step, the term 11' only where sums are one.
     left: Array | None
     right: Array | None
-    inverse: Array | None
-    is_affine: bool
-    max_iter: int
-    tol: float
+    inverse: Array | None  # Shape (n, n). The inverse itself, where G is kept.
+    is_affine: bool  # Whether coefficients of a row sum to one.
+    max_iter: int  # Largest number of steps.
+    tol: float  # A row is solved when Z and C differ by at most this and C changes by at most 100 tol / step.
 
     @classmethod
     def prepare(

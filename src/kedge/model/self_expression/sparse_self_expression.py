@@ -10,7 +10,6 @@ Each row is a problem of its own, so blocks of rows are solved one after another
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,18 +39,10 @@ _LOOK_EVERY = 10
 
 @dataclass(frozen=True)
 class SelfProducts:
-    """Products of coefficients with G = X X', through X itself or through G, whichever is less work.
+    """Products of coefficients with G = X X', through X itself or through G, whichever is less work."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR array of shape (n, d)
-        The rows.
-    gram : array of shape (n, n) or None
-        G where it is kept.
-    """
-
-    X: View
-    gram: Array | None
+    X: View  # Shape (n, d). The rows.
+    gram: Array | None  # Shape (n, n). G where it is kept.
 
     def multiply(self, coefficients: Array) -> Array:
         """Return C G for a block of coefficients."""
@@ -123,50 +114,17 @@ def largest_eigenvalue(products: SelfProducts) -> float:
     return float(linalg.eigvalsh(matrix, subset_by_index=[order - 1, order - 1])[0]) * (1 + 1e-12)
 
 
-def l1_objective(X: View, coefficients: Any, fidelity: float) -> float:
-    """Return ||C||_1 + (fidelity / 2) ||X - C X||_F^2."""
-    left = X - coefficients @ X
-    squares = left.multiply(left).sum() if sparse.issparse(left) else (left * left).sum()
-    return float(abs(coefficients).sum() + 0.5 * fidelity * squares)
-
-
 @dataclass(frozen=True)
 class ProximalSolver:
-    """Proximal gradient steps for the l1 or the l0 problem; settings that all blocks share.
+    """Proximal gradient steps for the l1 or the l0 problem; settings that all blocks share."""
 
-    Attributes
-    ----------
-    products : SelfProducts
-        Products with G.
-    curvature : float
-        At least the largest eigenvalue of G.
-    is_affine : bool
-        Whether coefficients of a row sum to one.
-    max_iter : int
-        Largest number of steps.
-    tol : float
-        l1: a row is solved when no subgradient is off by more than this, where one is the weight of the l1 norm.
-        l0: when a step changes it by less than this, relative to its length.
-    """
-
-    products: SelfProducts
-    curvature: float
-    is_affine: bool
-    max_iter: int
+    products: SelfProducts  # Products with G.
+    curvature: float  # At least the largest eigenvalue of G.
+    is_affine: bool  # Whether coefficients of a row sum to one.
+    max_iter: int  # Largest number of steps.
+    # l1: a row is solved when no subgradient is off by more than this, where one is the weight of the l1 norm. l0: when
+    # a step changes it by less than this, relative to its length.
     tol: float
-
-    def solve_l1(self, rows: slice, fidelity: float) -> tuple[sparse.csr_array, int, int]:
-        """Solve the l1 problem of a block.
-
-        Returns
-        -------
-        coefficients : CSR array of shape (b, n)
-            The solutions.
-        n_iter, n_open : int
-            Steps, and rows that they left unsolved.
-        """
-        solution, n_iter, is_unsolved = self.approach_l1(rows, fidelity)
-        return sparse.csr_array(solution), n_iter, int(np.count_nonzero(is_unsolved))
 
     def approach_l1(
         self, rows: slice, fidelity: float, enough_steps: Callable[[Indices], Array] | None = None
@@ -228,7 +186,7 @@ class ProximalSolver:
     def solve_l0(self, rows: slice, n_nonzero: int) -> tuple[sparse.csr_array, int, int]:
         """Take projected gradient steps for the l0 problem of a block; they end at a local optimum.
 
-        Returns the same as :meth:`solve_l1`.
+        Returns coefficients, CSR of shape (b, n), the steps, and how many rows they left unsolved.
         """
         own = np.arange(rows.start, rows.stop)
         target = self.products.rows(rows)

@@ -1,6 +1,7 @@
 """Nearest points to many vectors under an l1 penalty or a limit on nonzeros, with or without entries that sum to one.
 
-In all of them one entry per row, its own, stays zero.
+All take vectors of shape (b, n), which they do not change, and the entry of each row that stays zero, ``own`` of shape
+(b,). Thresholds are not negative; ``n_kept`` is at least 1 and below n, which is at least 2 where entries sum to one.
 """
 
 import numpy as np
@@ -14,17 +15,7 @@ _MAX_STEPS = 200
 
 
 def shrink(vectors: Array, threshold: float, own: Indices) -> Array:
-    """Return, per row v, the minimiser of threshold ||x||_1 + ||x - v||^2 / 2 with x[own] = 0.
-
-    Parameters
-    ----------
-    vectors : array of shape (b, n)
-        Not changed.
-    threshold : float
-        Not negative.
-    own : array of shape (b,)
-        The entry of each row that stays zero.
-    """
+    """Return, per row v, the minimiser of threshold ||x||_1 + ||x - v||^2 / 2 with x[own] = 0."""
     shrunk = np.clip(vectors, -threshold, threshold)
     np.subtract(vectors, shrunk, out=shrunk)
     shrunk[np.arange(len(own)), own] = 0.0
@@ -34,28 +25,11 @@ def shrink(vectors: Array, threshold: float, own: Indices) -> Array:
 def shrink_to_sum_one(
     vectors: Array, threshold: float, own: Indices, start: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return the same among rows whose entries sum to one.
+    """Return the same among rows whose entries sum to one, and the shifts, one per row.
 
     The solution is the shrunk v - shift for the one shift with the right sum. The sum falls with the shift in straight
-    pieces, so Newton steps, held within a shrinking bracket, end in the right piece and are exact there.
-
-    Parameters
-    ----------
-    vectors : array of shape (b, n)
-        Not changed; n >= 2.
-    threshold : float
-        Not negative.
-    own : array of shape (b,)
-        The entry of each row that stays zero.
-    start : array of shape (b,) or None, default=None
-        First guess of the shifts, such as those of a similar problem.
-
-    Returns
-    -------
-    shrunk : array of shape (b, n)
-        The solutions.
-    shifts : array of shape (b,)
-        Their shifts.
+    pieces, so Newton steps, held within a shrinking bracket, end in the right piece and are exact there. ``start`` may
+    have a first guess of the shifts, such as those of a similar problem.
     """
     others = vectors.copy()
     rows = np.arange(len(own))
@@ -84,17 +58,7 @@ def shrink_to_sum_one(
 
 
 def keep_largest(vectors: Array, n_kept: int, own: Indices) -> Array:
-    """Return the nearest points with at most ``n_kept`` nonzero entries: the largest absolute ones stay.
-
-    Parameters
-    ----------
-    vectors : array of shape (b, n)
-        Not changed.
-    n_kept : int
-        At least 1, below n.
-    own : array of shape (b,)
-        The entry of each row that becomes zero.
-    """
+    """Return the nearest points with at most ``n_kept`` nonzero entries: the largest absolute ones stay."""
     sizes = np.abs(vectors)
     sizes[np.arange(len(own)), own] = -1.0
     kept = np.argpartition(-sizes, n_kept - 1, axis=1)[:, :n_kept]
@@ -108,15 +72,6 @@ def keep_largest_of_sum_one(vectors: Array, n_kept: int, own: Indices) -> Array:
 
     First the largest entry, then again and again the one that is farthest from the shift that those before need; the
     greedy choice is optimal (Kyrillidis, Becker, Cevher and Koch, "Sparse projections onto the simplex", ICML 2013).
-
-    Parameters
-    ----------
-    vectors : array of shape (b, n)
-        Not changed.
-    n_kept : int
-        At least 1, below n.
-    own : array of shape (b,)
-        The entry of each row that stays zero.
     """
     rows = np.arange(len(own))
     is_barred = np.zeros(vectors.shape, dtype=bool)

@@ -24,34 +24,19 @@ _NOT_A_GRAPH = "only models on anchor graphs (SGL, MSGL) have it"
 
 @dataclass(frozen=True)
 class RowMap:
-    """Rows and anchors in two directions.
+    """Rows and anchors in two directions."""
 
-    Attributes
-    ----------
-    rows : array of shape (n_shown,)
-        Which rows are shown.
-    points, labels : arrays of shape (n_shown, 2) and (n_shown,)
-        Where they lie, and their clusters.
-    anchors : array of shape (n_anchors_shown,)
-        Which anchors are shown.
-    anchor_points, anchor_labels : arrays of shape (n_anchors_shown, 2) and (n_anchors_shown,)
-        Where they lie, and their clusters.
-    cluster_points : array of shape (n_clusters, 2)
-        Medians of the rows shown; NaN for a cluster without rows.
-    variance_shown : float
-        Share of the variance of the shown rows that two directions keep.
-    n_rows, n_anchors : int
-        Numbers of all rows and of all anchors.
-    """
-
-    rows: NDArray[np.intp]
+    rows: NDArray[np.intp]  # Shape (n_shown,). Which rows are shown.
+    # Shape (n_shown, 2), (n_shown,). Where they lie, and their clusters.
     points: Array
     labels: NDArray[np.int64]
-    anchors: NDArray[np.intp]
+    anchors: NDArray[np.intp]  # Shape (n_anchors_shown,). Which anchors are shown.
+    # Shape (n_anchors_shown, 2), (n_anchors_shown,). Where they lie, and their clusters.
     anchor_points: Array
     anchor_labels: NDArray[np.int64]
-    cluster_points: Array
-    variance_shown: float
+    cluster_points: Array  # Shape (n_clusters, 2). Medians of the rows shown; NaN for a cluster without rows.
+    variance_shown: float  # Share of the variance of the shown rows that two directions keep.
+    # Numbers of all rows and of all anchors.
     n_rows: int
     n_anchors: int
 

@@ -18,17 +18,12 @@ _NUMBERS_PER_BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class FeatureContrasts:
-    """One view: how far the mean of every cluster is from that of the other rows.
+    """One view: how far the mean of every cluster is from that of the other rows."""
 
-    Attributes
-    ----------
-    differences : array of shape (n_clusters, n_features)
-        Mean of the cluster less mean of the rest, in standard deviations of all rows; 0 where a feature is constant.
-    mean, deviation : arrays of shape (n_features,)
-        Of all rows that have the view.
-    """
-
+    # Shape (n_clusters, n_features). Mean of the cluster less mean of the rest, in standard deviations of all rows; 0
+    # where a feature is constant.
     differences: Array
+    # Shape (n_features,). Of all rows that have the view.
     mean: Array
     deviation: Array
 

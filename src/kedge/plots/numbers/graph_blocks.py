@@ -23,30 +23,16 @@ MOST_LINES, MOST_COLUMNS = 300, 150
 
 @dataclass(frozen=True)
 class GraphBlocks:
-    """Weights of some rows on the anchors, and of all clusters on the anchors of all clusters.
+    """Weights of some rows on the anchors, and of all clusters on the anchors of all clusters."""
 
-    Attributes
-    ----------
-    rows, row_labels : arrays of shape (n_shown,)
-        Which rows, sorted by cluster, and their clusters.
-    column_labels : array of shape (n_columns,)
-        Clusters of the columns.
-    weights : array of shape (n_shown, n_columns)
-        The weight of each row on the anchors of each column.
-    anchors_per_column : int
-        Most anchors that share a column; neighbours in the same cluster do where there are many.
-    n_anchors : int
-        Number of anchors.
-    shares : array of shape (n_clusters, n_clusters)
-        Which share of their weight the rows of a cluster put on the anchors of each cluster.
-    """
-
+    # Shape (n_shown,). Which rows, sorted by cluster, and their clusters.
     rows: NDArray[np.intp]
     row_labels: NDArray[np.int64]
-    column_labels: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    anchors_per_column: int
+    column_labels: NDArray[np.int64]  # Shape (n_columns,). Clusters of the columns.
+    weights: NDArray[np.float64]  # Shape (n_shown, n_columns). The weight of each row on the anchors of each column.
+    anchors_per_column: int  # Most anchors that share a column; neighbours in the same cluster do where there are many.
     n_anchors: int
+    # Shape (n_clusters, n_clusters). The share of their weight that rows of a cluster put on the anchors of each one.
     shares: NDArray[np.float64]
 
     def share_inside(self) -> float:

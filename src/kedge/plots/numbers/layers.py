@@ -15,24 +15,13 @@ _NO_TREE = "only models on anchor graphs (SGL, MSGL) have it"
 
 @dataclass(frozen=True)
 class Layer:
-    """The clusters of one layer, and where they go in the next coarser one.
-
-    Attributes
-    ----------
-    n_clusters : int
-        Number of clusters of the layer.
-    labels : array of shape (n_samples,)
-        The clusters of the rows, as ``labels_at`` numbers them.
-    parents : array of shape (n_clusters,)
-        The cluster of the next coarser layer that takes in most rows of each; zeros in the coarsest.
-    loss : float
-        Modularity lost on the way to the next coarser layer.
-    """
+    """The clusters of one layer, and where they go in the next coarser one."""
 
     n_clusters: int
-    labels: NDArray[np.int64]
+    labels: NDArray[np.int64]  # Shape (n_samples,). The clusters of the rows, as ``labels_at`` numbers them.
+    # Shape (n_clusters,). The cluster of the next coarser layer that takes in most rows of each; zeros in the coarsest.
     parents: NDArray[np.int64]
-    loss: float
+    loss: float  # Modularity lost on the way to the next coarser layer.
 
     def sizes(self) -> NDArray[np.int64]:
         """Return the number of rows of every cluster."""
@@ -74,23 +63,13 @@ def layers_of(model: Any, counts: list[int] | None = None) -> list[Layer]:
 
 @dataclass(frozen=True)
 class Join:
-    """Clusters of the fit that become one on the way to a coarser layer.
+    """Clusters of the fit that become one on the way to a coarser layer."""
 
-    Attributes
-    ----------
-    n_clusters : int
-        Clusters that are left afterwards.
-    parts : list of lists of int
-        What becomes one: clusters of ``labels_``, in groups where they were joined before.
-    loss : float
-        Modularity lost between the two layers.
-    path : array of shape (n_points, 2)
-        The line that joins the parts in a drawing: places along the clusters, and steps from the layer of the fit.
-    """
-
-    n_clusters: int
-    parts: list[list[int]]
-    loss: float
+    n_clusters: int  # Clusters that are left afterwards.
+    parts: list[list[int]]  # What becomes one: clusters of ``labels_``, in groups where they were joined before.
+    loss: float  # Modularity lost between the two layers.
+    # Shape (n_points, 2). The line that joins the parts in a drawing: places along the clusters, and steps from the
+    # layer of the fit.
     path: NDArray[np.float64]
 
 
@@ -143,24 +122,12 @@ def _first_of(groups: dict[int, list[int]], cluster: int) -> int:
 
 @dataclass(frozen=True)
 class Split:
-    """A cluster that falls apart on the way to a finer layer: which one, and the rows of its parts.
+    """A cluster that falls apart on the way to a finer layer: which one, and the rows of its parts."""
 
-    Attributes
-    ----------
-    n_clusters : int
-        Clusters that there are afterwards.
-    cluster : int
-        The cluster of ``labels_`` that holds it.
-    sizes : list of int
-        Rows of the parts, largest first.
-    loss : float
-        Modularity gained between the two layers, which is what joining loses.
-    """
-
-    n_clusters: int
-    cluster: int
-    sizes: list[int]
-    loss: float
+    n_clusters: int  # Clusters that there are afterwards.
+    cluster: int  # The cluster of ``labels_`` that holds it.
+    sizes: list[int]  # Rows of the parts, largest first.
+    loss: float  # Modularity gained between the two layers, which is what joining loses.
 
 
 def cluster_splits(layers: list[Layer], n_clusters: int) -> list[Split]:

@@ -1,4 +1,4 @@
-"""Sizes, confidence, the course of the fit, and agreement with known classes."""
+"""Sizes, confidence, the course of the fit, agreement with known classes, and the choice of the number of clusters."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,25 +21,14 @@ def cluster_sizes_of(model: Any) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class ConfidenceSpread:
-    """How sure the labels are.
+    """How sure the labels are."""
 
-    Attributes
-    ----------
-    counts, edges : arrays of shape (BINS,) and (BINS + 1,)
-        The histogram.
-    share_doubtful : float
-        Share of rows below 0.5.
-    least_sure : array of row numbers
-        The least sure rows, least first.
-    values : array of shape (n_samples,)
-        Of all rows.
-    """
-
+    # Shape (BINS,), (BINS + 1,). The histogram.
     counts: NDArray[np.int64]
     edges: NDArray[np.float64]
-    share_doubtful: float
-    least_sure: NDArray[np.intp]
-    values: NDArray[np.float64]
+    share_doubtful: float  # Share of rows below 0.5.
+    least_sure: NDArray[np.intp]  # Numbers of the least sure rows, least first.
+    values: NDArray[np.float64]  # Shape (n_samples,). Of all rows.
 
 
 def confidence_spread(model: Any, n_least: int = 12) -> ConfidenceSpread:
@@ -66,24 +55,12 @@ def view_weights_of(model: Any) -> tuple[list[str], NDArray[np.float64]]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The clusters beside known classes.
+    """The clusters beside known classes."""
 
-    Attributes
-    ----------
-    scores : dict
-        Accuracy, NMI and purity.
-    classes : list of str
-        Names of the classes, in the order of the table.
-    clusters : array of shape (n_columns,)
-        Clusters of the columns.
-    table : array of shape (n_classes, n_columns)
-        Rows of each class in each cluster that holds rows.
-    """
-
-    scores: dict[str, float]
-    classes: list[str]
-    clusters: NDArray[np.int64]
-    table: NDArray[np.int64]
+    scores: dict[str, float]  # Accuracy, NMI and purity.
+    classes: list[str]  # Names of the classes, in the order of the table.
+    clusters: NDArray[np.int64]  # Shape (n_columns,). Clusters of the columns.
+    table: NDArray[np.int64]  # Shape (n_classes, n_columns). Rows of each class in each cluster that holds rows.
 
 
 def compare_with_classes(model: Any, true_labels: ArrayLike) -> Agreement:
@@ -102,3 +79,30 @@ def compare_with_classes(model: Any, true_labels: ArrayLike) -> Agreement:
     names = np.unique(truth)
     table = contingency_table(truth, labels).toarray()
     return Agreement(scores, [str(name) for name in names], np.unique(labels), table)
+
+
+@dataclass(frozen=True)
+class CountChoice:
+    """Numbers of clusters and what speaks for each."""
+
+    # The candidates, best first.
+    counts: list[int]
+    scores: list[float]
+    chosen: int  # The number of clusters of the fit.
+    second: int | None  # The next best.
+    closeness: float  # Its score as a share of the best.
+
+
+def count_choice(model: Any) -> CountChoice:
+    """Return how the number of clusters was found."""
+    remedy = "fit with n_clusters='auto', so that the data choose"
+    report = needed(model, "auto_report_", remedy).get("n_clusters")
+    if report is None:
+        raise ValueError(f"the number of clusters of this {type(model).__name__} was given: {remedy}")
+    return CountChoice(
+        counts=[int(one["n_clusters"]) for one in report["ranked"]],
+        scores=[float(one["score"]) for one in report["ranked"]],
+        chosen=int(report["chosen"]),
+        second=None if report["second"] is None else int(report["second"]),
+        closeness=float(report["closeness"]),
+    )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kedge.plots.colours import COLOURS
-from kedge.plots.numbers.choices import CountChoice, count_choice
+from kedge.plots.numbers.summary import CountChoice, count_choice
 from kedge.report.markup import Section, counted, figure, folded, paragraph, percent, table
 from kedge.report.material import Material
 from kedge.report.plotly_figures import axis, figure_json

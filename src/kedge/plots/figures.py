@@ -1,0 +1,342 @@
+"""The figures, on matplotlib (extra ``plots``); each function draws one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kedge.optional_libraries import load_library
+from kedge.plots.colours import COLOURS, HATCHES, MARKERS, colour_of, shape_of
+from kedge.plots.numbers.embedded_rows import MOST_POINTS, map_rows
+from kedge.plots.numbers.features import contrast_features
+from kedge.plots.numbers.fitted_model import count_clusters, labels_of
+from kedge.plots.numbers.graph_blocks import sort_graph
+from kedge.plots.numbers.layers import cluster_tree, layers_of
+from kedge.plots.numbers.summary import (
+    DOUBTFUL,
+    cluster_sizes_of,
+    compare_with_classes,
+    confidence_spread,
+    count_choice,
+    objective_of,
+    view_weights_of,
+)
+
+# White to dark blue, which also tells more from less in print.
+SEQUENTIAL = "Blues"
+DIVERGING = "RdBu_r"
+
+
+def cluster_sizes(model: Any, ax: Any = None) -> Any:
+    """Draw the number of rows in each cluster.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+        Any with ``labels_``.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    sizes = cluster_sizes_of(model)
+    ax = axes_or_new(ax)
+    for cluster, size in enumerate(sizes):
+        ax.bar(cluster, size, **cluster_fill(cluster))
+    whole_numbers(ax.xaxis)
+    ax.set(xlabel="cluster", ylabel="rows", title=f"{sizes.sum():,} rows in {len(sizes)} clusters")
+    return ax
+
+
+def map(model: Any, X: Any = None, ax: Any = None, *, most_rows: int = MOST_POINTS) -> Any:
+    """Draw rows and anchors on two directions of the embedding in which the clusters are apart.
+
+    Parameters
+    ----------
+    model : SGL or MSGL
+        A fitted model with at least two clusters.
+    X : rows or None, default=None
+        New rows to embed, label and draw; None draws those of the fit.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+    most_rows : int, default=20,000
+        Of more rows, a sample is drawn.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    found = map_rows(model, X, most_rows)
+    ax = axes_or_new(ax)
+    for cluster, center in enumerate(found.cluster_points):
+        own, anchors = found.labels == cluster, found.anchor_labels == cluster
+        style = cluster_marker(cluster)
+        ax.scatter(*found.points[own].T, s=8, alpha=0.6, linewidths=0, rasterized=own.sum() > 2_000, **style)
+        hollow = {"facecolors": "none", "edgecolors": style["color"], "marker": style["marker"]}
+        ax.scatter(*found.anchor_points[anchors].T, s=30, linewidths=0.8, alpha=0.8, **hollow)
+        if np.isfinite(center).all():
+            box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": style["color"], "alpha": 0.85}
+            ax.text(*center, str(cluster), ha="center", va="center", fontsize=9, bbox=box, color="black")
+    shown = "" if len(found.rows) == found.n_rows else f", a sample of {len(found.rows):,}"
+    ax.set(xlabel="first direction", ylabel="second direction", title=f"{found.n_rows:,} rows{shown}; anchors hollow")
+    return ax
+
+
+def anchor_graph(model: Any, ax: Any = None) -> Any:
+    """Draw the weights of rows on anchors, both sorted by cluster.
+
+    Of more than 300 rows a sample is drawn; of more than 150 anchors, neighbours in the same cluster share a column.
+
+    Parameters
+    ----------
+    model : SGL or MSGL
+        A fitted model.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    blocks = sort_graph(model)
+    ax = axes_or_new(ax)
+    image = ax.imshow(blocks.weights, aspect="auto", cmap=SEQUENTIAL, vmin=0.0, interpolation="nearest")
+    for labels, draw in ((blocks.row_labels, ax.axhline), (blocks.column_labels, ax.axvline)):
+        for place in np.flatnonzero(np.diff(labels)):
+            draw(place + 0.5, color="0.6", linewidth=0.5)
+    for labels, set_ticks in ((blocks.row_labels, ax.set_yticks), (blocks.column_labels, ax.set_xticks)):
+        clusters = np.unique(labels)
+        set_ticks([float(np.flatnonzero(labels == one).mean()) for one in clusters], [str(one) for one in clusters])
+    ax.figure.colorbar(image, ax=ax, label="weight")
+    ax.set(
+        xlabel="anchors, by cluster",
+        ylabel="rows, by cluster",
+        title=f"{100 * blocks.share_inside():.0f} % of the weight inside clusters",
+    )
+    return ax
+
+
+def confidence(model: Any, ax: Any = None) -> Any:
+    """Draw how many rows have which confidence.
+
+    Parameters
+    ----------
+    model : SGL or MSGL
+        A fitted model that is not ``as_published``.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    found = confidence_spread(model)
+    ax = axes_or_new(ax)
+    colours = [COLOURS[1] if edge < DOUBTFUL else COLOURS[0] for edge in found.edges[:-1]]
+    ax.bar(found.edges[:-1], found.counts, width=found.edges[1], align="edge", color=colours, edgecolor="0.2", lw=0.4)
+    title = f"{100 * found.share_doubtful:.1f} % of the rows below {DOUBTFUL:g}"
+    ax.set(xlabel="confidence", ylabel="rows", title=title, xlim=(0.0, 1.0))
+    return ax
+
+
+def cluster_count(model: Any, ax: Any = None) -> Any:
+    """Draw what speaks for each number of clusters that was considered.
+
+    Parameters
+    ----------
+    model : SGL or MSGL
+        Fitted with ``n_clusters="auto"``.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    choice = count_choice(model)
+    ax = axes_or_new(ax)
+    bars = ax.bar(choice.counts, choice.scores, color="0.75")
+    bars[0].set_color(COLOURS[0])
+    whole_numbers(ax.xaxis)
+    second = "" if choice.second is None else f", then {choice.second} ({100 * choice.closeness:.0f} % of its score)"
+    ax.set(xlabel="number of clusters", ylabel="score", title=f"chosen: {choice.chosen}{second}")
+    return ax
+
+
+def layers(model: Any, ax: Any = None) -> Any:
+    """Draw the tree of merges: which clusters become one as fewer are left.
+
+    Parameters
+    ----------
+    model : SGL or MSGL
+        A fitted model.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure; clusters are at the bottom, numbered as in ``labels_``.
+    """
+    tree = cluster_tree(layers_of(model), count_clusters(model))
+    ax = axes_or_new(ax)
+    for join in tree.joins:
+        ax.plot(*join.path.T, color="0.5", linewidth=1.2, zorder=1)
+    for place, cluster in enumerate(tree.order):
+        ax.scatter([place], [0], s=40, zorder=2, **cluster_marker(cluster))
+    ax.set_xticks(range(len(tree.order)), [str(cluster) for cluster in tree.order])
+    ax.set_yticks(range(len(tree.counts)), [str(count) for count in tree.counts])
+    ax.set(xlabel="cluster", ylabel="clusters left", title=f"{len(tree.order)} clusters, merged down to one")
+    return ax
+
+
+def features(model: Any, X: Any, feature_names: Sequence[str] | None = None, ax: Any = None, *, top: int = 3) -> Any:
+    """Draw how far the means of clusters are from those of the other rows, for the features that differ most.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+        Any with ``labels_``.
+    X : array or CSR array of shape (n_samples, n_features)
+        The rows of the fit, or one view of them.
+    feature_names : list of str or None, default=None
+        Names of the columns; None means those that the model has seen, else numbers.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+    top : int, default=3
+        Features per cluster.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    labels = labels_of(model)
+    if X.shape[0] != len(labels):
+        raise ValueError(f"X has {X.shape[0]} rows, but the model has {len(labels)}: give the rows of the fit")
+    names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+    if names is None or (feature_names is None and len(names) != X.shape[1]):
+        names = [str(column) for column in range(X.shape[1])]
+    if len(names) != X.shape[1]:
+        raise ValueError(f"feature_names has {len(names)} names, but X has {X.shape[1]} columns: give one per column")
+    found = contrast_features(X, labels, count_clusters(model))
+    chosen = [found.top_of_cluster(cluster, top) for cluster in range(len(found.differences))]
+    columns = list(dict.fromkeys(np.concatenate(chosen).tolist()))
+    ax = axes_or_new(ax)
+    shown = found.differences[:, columns]
+    limit = float(np.abs(shown).max(initial=1e-9))
+    image = ax.imshow(shown, aspect="auto", cmap=DIVERGING, vmin=-limit, vmax=limit, interpolation="nearest")
+    ax.set_xticks(range(len(columns)), [str(names[column])[:24] for column in columns], rotation=90)
+    ax.figure.colorbar(image, ax=ax, label="standard deviations from the rest")
+    ax.set(ylabel="cluster", title="features that differ most")
+    return ax
+
+
+def objective(model: Any, ax: Any = None) -> Any:
+    """Draw the objective at the end of each iteration.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+        Any with ``objective_``.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    values = objective_of(model)
+    ax = axes_or_new(ax)
+    ax.plot(np.arange(1, len(values) + 1), values, marker="o", color=COLOURS[0])
+    whole_numbers(ax.xaxis)
+    ax.set(xlabel="iteration", ylabel="objective", title="objective at the end of each iteration")
+    return ax
+
+
+def view_weights(model: Any, ax: Any = None) -> Any:
+    """Draw the weights of the views at the end of each iteration.
+
+    Parameters
+    ----------
+    model : MSGL
+        A fitted model.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    names, history = view_weights_of(model)
+    ax = axes_or_new(ax)
+    iterations = np.arange(1, len(history) + 1)
+    for view, name in enumerate(names):
+        # A name that begins with an underscore would be left out of the legend.
+        style = {"color": colour_of(view), "marker": MARKERS[view % len(MARKERS)], "label": name.lstrip("_") or name}
+        ax.plot(iterations, history[:, view], **style)
+    whole_numbers(ax.xaxis)
+    ax.set(xlabel="iteration", ylabel="weight", title="weights of the views", ylim=(0.0, None))
+    ax.legend()
+    return ax
+
+
+def classes(model: Any, true_labels: Any, ax: Any = None) -> Any:
+    """Draw how many rows of each class are in each cluster.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+        Any with ``labels_``.
+    true_labels : array-like of shape (n_samples,)
+        The known class of every row.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With the figure.
+    """
+    found = compare_with_classes(model, true_labels)
+    ax = axes_or_new(ax)
+    image = ax.imshow(found.table, aspect="auto", cmap=SEQUENTIAL, vmin=0, interpolation="nearest")
+    ax.set_yticks(range(len(found.classes)), [name[:24] for name in found.classes])
+    ax.set_xticks(range(len(found.clusters)), [str(cluster) for cluster in found.clusters])
+    ax.figure.colorbar(image, ax=ax, label="rows")
+    title = ", ".join(f"{name} {value:.3f}" for name, value in found.scores.items())
+    ax.set(xlabel="cluster", ylabel="class", title=title)
+    return ax
+
+
+def axes_or_new(ax: Any) -> Any:
+    """Return the axes given, or new ones."""
+    if ax is not None:
+        return ax
+    pyplot = load_library("matplotlib.pyplot", "plots", "drawing a figure")
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def cluster_marker(cluster: int) -> dict[str, Any]:
+    """Return colour and marker of a cluster for ``scatter``."""
+    return {"color": colour_of(cluster), "marker": MARKERS[shape_of(cluster)]}
+
+
+def cluster_fill(cluster: int) -> dict[str, Any]:
+    """Return colour and hatching of a cluster for ``bar``."""
+    return {"color": colour_of(cluster), "hatch": HATCHES[shape_of(cluster)], "edgecolor": "0.2", "linewidth": 0.5}
+
+
+def whole_numbers(axis: Any) -> None:
+    """Let the ticks of an axis be whole numbers."""
+    ticker = load_library("matplotlib.ticker", "plots", "drawing a figure")
+    axis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
