@@ -7,11 +7,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from kedge import SGL
 from kedge.baselines import SSCOMP
 
-OURS = "kedge SGL"
+OURS, COARSE = "kedge SGL", "kedge SGL, 50 anchors"
 YARDSTICK = "KMeans, n_init=1"
 # Each takes the number of clusters and a seed and returns a clusterer to fit.
 FAST_CLUSTERERS = {
     OURS: lambda n_clusters, seed: SGL(n_clusters, random_state=seed),
+    COARSE: lambda n_clusters, seed: SGL(n_clusters, n_anchors=50, n_init=1, random_state=seed),
     YARDSTICK: lambda n_clusters, seed: KMeans(n_clusters, n_init=1, random_state=seed),
     "KMeans, n_init=10": lambda n_clusters, seed: KMeans(n_clusters, n_init=10, random_state=seed),
     "MiniBatchKMeans": lambda n_clusters, seed: MiniBatchKMeans(n_clusters, random_state=seed),

@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 # Up to this many rows the rows themselves are cut into communities, and the exact problem is affordable.
 MOST_REBUILT_ROWS = 4_000
 # Sets of anchors: more of them for very few rows, where the luck of a draw weighs most and a set costs next to nothing.
@@ -41,8 +43,9 @@ NEAR_ANCHORS, NEAR_ANCHORS_OF_MANY, MANY_ROWS = 5, 3, 20_000
 LEAST_NEAR_ANCHORS = 400
 # Features up to which rows are joined to near anchors, however few they are, from this many rows on.
 FEW_FEATURES, LEAST_NEAR_ROWS = 10, 50
-# Coarse anchors per cluster where near ones leave the rows in pieces.
-COARSE_PER_CLUSTER = 5
+# Coarse anchors per cluster where near ones leave the rows in pieces, and rows times anchors of all sets that are
+# affordable.
+COARSE_PER_CLUSTER, COARSE_BUDGET = 5, 40_000_000
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,9 @@ def count_anchors(
         n_sets = max(REBUILT_SETS, most_sets) if n_rows <= MOST_REBUILT_ROWS else 1
     coarse: tuple[int, ...] = ()
     if near and n_clusters is not None and isinstance(n_anchors, str):
-        coarse = (COARSE_PER_CLUSTER * n_clusters,) * (REBUILT_SETS if isinstance(n_init, str) else int(n_init))
+        own = COARSE_PER_CLUSTER * n_clusters
+        affordable = int(np.clip(COARSE_BUDGET // (n_rows * own), 1, REBUILT_SETS))
+        coarse = (own,) * (affordable if isinstance(n_init, str) else int(n_init))
     return AnchorCount((size,) * n_sets, n_near if near else None, coarse)
 
 
