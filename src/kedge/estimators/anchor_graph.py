@@ -272,7 +272,8 @@ def _report_of(layers: Layers, n_clusters: int) -> dict[str, Any] | None:
     counts, scores = layers.evidence.counts, layers.evidence.scores
     ranked = [{"n_clusters": count, "score": score} for count, score in zip(counts, scores, strict=True)]
     second = counts[1] if len(counts) > 1 else None
-    closeness = scores[1] / scores[0] if len(scores) > 1 and scores[0] > 0 else 0.0
+    # Of numbers that keep as much information to within a tie, the lowest is chosen.
+    closeness = min(scores[1] / scores[0], 1.0) if len(scores) > 1 and scores[0] > 0 else 0.0
     return {"n_clusters": {"chosen": n_clusters, "ranked": ranked, "second": second, "closeness": float(closeness)}}
 
 

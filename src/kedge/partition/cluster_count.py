@@ -20,13 +20,18 @@ CLEAR_RANGE = 1.5
 ONE_CLUSTER = 0.5
 # Orders in which nodes are visited at each resolution; the communities of most modularity count.
 COUNT_STARTS = 4
-# Resolutions at which touching clusters are counted, and the share of the kept information that is taken for a tie.
-TOUCHING, TIE = 2.0 ** np.arange(0.0, 3.25, 0.25), 0.004
+# Resolutions at which touching clusters are counted; the share of the kept information that is taken for a tie, and the
+# loss at which no finer resolution is looked at.
+TOUCHING, TIE, TOO_FINE = 2.0 ** np.arange(0.0, 3.25, 0.25), 0.004, 0.03
 
 
 @dataclass(frozen=True)
 class CountEvidence:
-    """Numbers of clusters, the chosen one first, and over how many doublings of the resolution each of them stays."""
+    """Numbers of clusters, the chosen one first, and what speaks for each.
+
+    Where clusters are apart, that is over how many doublings of the resolution a number stays; where they touch, the
+    share of information that is kept.
+    """
 
     counts: list[int]
     scores: list[float]
@@ -48,33 +53,33 @@ def count_clusters(graph: sparse.csr_array, seed: int, count_range: tuple[int, i
     allowed = [count for count in ranges if max(least, 2) <= count <= most]
     allowed.sort(key=lambda count: (-ranges[count], count))
     if allowed and ranges[allowed[0]] >= CLEAR_RANGE:
-        chosen = allowed[0]
-    else:
-        chosen = int(np.clip(count_touching(graph, seed), least, most))
-    ranked = [chosen, *(count for count in allowed if count != chosen)][:5]
-    return CountEvidence(ranked, [ranges.get(count, 0.0) for count in ranked])
+        return CountEvidence(allowed[:5], [ranges[count] for count in allowed[:5]])
+    return count_touching(graph, seed, least, most)
 
 
-def count_touching(graph: sparse.csr_array, seed: int) -> int:
-    """Return the number of communities at the lowest resolution, from 1 on, that keeps most information.
+def count_touching(graph: sparse.csr_array, seed: int, least: int, most: int) -> CountEvidence:
+    """Choose the number of communities at the lowest resolution, from 1 on, that keeps most information.
 
     A walk along the edges starts in one cluster and ends in another. What the first says about the second, as a share
     of what it takes to name a cluster, is the information that is kept: it falls as soon as clusters are cut up, and
     stays where they only come apart.
     """
-    kept: list[float] = []
-    counts: list[int] = []
+    kept: dict[int, float] = {}
     for resolution in TOUCHING:
         starts = [find_communities(graph, float(resolution), seed + start) for start in range(COUNT_STARTS)]
         labels = max(starts, key=lambda labels: modularity(graph, labels, float(resolution)))
-        counts.append(int(labels.max()) + 1)
-        if counts[-1] > MOST_COMPARED:
-            kept.append(0.0)
+        count = int(labels.max()) + 1
+        information = 0.0
+        if count <= MOST_COMPARED:
+            information = _kept_information(weights_between(graph, labels).toarray())
+        kept.setdefault(int(np.clip(count, least, most)), information)
+        if information < (1.0 - TOO_FINE) * max(kept.values()) or count > MOST_COMPARED:
             break
-        kept.append(_kept_information(weights_between(graph, labels).toarray()))
-        if kept[-1] < (1.0 - 2 * TIE) * max(kept):
-            break
-    return counts[int(np.argmax(np.array(kept) >= (1.0 - TIE) * max(kept)))]
+    # The lowest number first among ties, then the others from the best on.
+    chosen = next(count for count, information in kept.items() if information >= (1.0 - TIE) * max(kept.values()))
+    others = sorted((count for count in kept if count != chosen), key=lambda count: -kept[count])
+    ranked = [chosen, *others][:5]
+    return CountEvidence(ranked, [kept[count] for count in ranked])
 
 
 def _kept_information(between: Array) -> float:
