@@ -106,3 +106,13 @@ def test_rivals_get_views_of_equal_energy(program):
     joined = program("data").prepare("citeseer", X)
     assert joined.shape == (50, 11)
     np.testing.assert_allclose((joined[:, :3] ** 2).sum(), (joined[:, 3:] ** 2).sum())
+
+
+def test_page_of_the_docs_holds_the_recorded_figures(program):
+    page = (ROOT / "docs" / "quality.md").read_text()
+    assert program("page").tables() in page
+
+
+@pytest.mark.parametrize("name", ["cluster_counts", "confidence", "scalings"])
+def test_smaller_programs_run(name):
+    assert "data" in run("--quick", module=f"benchmarks.quality.{name}")

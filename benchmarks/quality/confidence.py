@@ -1,0 +1,67 @@
+"""How often rows of low confidence are wrong: ``python -m benchmarks.quality.confidence [--set orl] [--seeds 2]``.
+
+A row is wrong if its cluster is matched with another class, one to one, as the matched accuracy does. Means over seeds,
+with the number of classes given.
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.cluster import contingency_matrix
+
+from benchmarks.clustering import measure
+from benchmarks.quality import data
+from kedge import MSGL, SGL
+
+DOUBTFUL, LEAST_RATIO, MOSTLY_WRONG = 0.5, 2.0, 0.5
+
+
+def wrong_rows(y, labels):
+    """Return which rows are in a cluster that stands for another class."""
+    table = contingency_matrix(y, labels)
+    classes, clusters = linear_sum_assignment(-table)
+    class_of = np.full(table.shape[1], -1)
+    class_of[clusters] = classes
+    return class_of[labels] != y
+
+
+def shares(rows, seed):
+    """Return the shares of rows that are wrong, doubtful, wrong among doubtful and wrong among the others."""
+    model = (MSGL if rows.several else SGL)(rows.n_classes, random_state=seed).fit(rows.X)
+    wrong, doubtful = wrong_rows(rows.y, model.labels_), model.confidence_ < DOUBTFUL
+    of_doubtful = wrong[doubtful].mean() if doubtful.any() else np.nan
+    return wrong.mean(), doubtful.mean(), of_doubtful, wrong[~doubtful].mean() if (~doubtful).any() else np.nan
+
+
+def main():
+    """Print a row per set."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.confidence", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="200 digits and one seed, to see that it runs")
+    parser.add_argument("--set", action="append", choices=list(data.SETS), help="may be repeated; default: all")
+    parser.add_argument("--seeds", type=int, default=2, help="how many, from zero (default 2)")
+    arguments = parser.parse_args()
+    measure.start_run("Rows of low confidence", arguments.quick)
+    lines = []
+    for name in arguments.set or (data.QUICK_SETS if arguments.quick else data.SETS):
+        rows = data.load(name, arguments.quick)
+        if rows is None:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [shares(rows, seed) for seed in range(1 if arguments.quick else arguments.seeds)]
+            wrong, doubtful, of_doubtful, of_others = np.nanmean(found, axis=0)
+        ratio = of_doubtful / of_others
+        verdict = "-" if wrong >= MOSTLY_WRONG else measure.verdict(ratio, LEAST_RATIO, at_most=False)
+        lines.append(
+            [name, *(f"{one:.3f}" for one in (wrong, doubtful, of_doubtful, of_others)), f"{ratio:.1f}", verdict]
+        )
+        print(" ".join(lines[-1]), flush=True)
+    print()
+    header = ["data", "wrong", "below 0.5", "wrong below 0.5", "wrong above", "ratio", "target, where most are right"]
+    measure.print_table(header, lines)
+
+
+if __name__ == "__main__":
+    main()

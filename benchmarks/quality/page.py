@@ -1,0 +1,84 @@
+"""The tables of docs/quality.md from the recorded runs: ``python -m benchmarks.quality.page [--write]``."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.quality import records, summary
+
+PAGE = Path(__file__).parents[2] / "docs" / "quality.md"
+BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+SHORT = {
+    "kedge, k given": "kedge, k given",
+    "kedge, nothing given": "kedge, nothing given",
+    "last version, defaults": "0.1.0, defaults",
+    "last version, automatic": "0.1.0, automatic",
+    "SpectralClustering": "Spectral",
+}
+
+
+def markdown(header, lines):
+    """Return a Markdown table, numbers to the right."""
+    rule = ["---"] + ["---:"] * (len(header) - 1)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *lines))
+
+
+def score_table(found, score):
+    """Return means of a score, a row per set and a column per method, and the mean over the sets that all have."""
+    methods = [name for name in summary.ORDER if any(name in by_method for by_method in found.values())]
+    lines = []
+    for name, by_method in found.items():
+        values = [by_method[one].mean(score) if one in by_method else np.nan for one in methods]
+        best = np.nanmax(values)
+        lines.append([name, *(_cell(value, best) for value in values)])
+    complete = [one for one in methods if all(one in by_method for by_method in found.values())]
+    means = {one: np.mean([by_method[one].mean(score) for by_method in found.values()]) for one in complete}
+    lines.append(["**mean**", *(_cell(means.get(one, np.nan), max(means.values())) for one in methods)])
+    return markdown([score.upper(), *(SHORT.get(one, one) for one in methods)], lines)
+
+
+def _cell(value, best):
+    if np.isnan(value):
+        return ""
+    return f"**{value:.1f}**" if f"{value:.1f}" == f"{best:.1f}" else f"{value:.1f}"
+
+
+def other_table(found, score, methods, digits):
+    """Return means and deviations of a score for some methods."""
+    lines = []
+    for name, by_method in found.items():
+        size = next(iter(by_method.values()))
+        own = [by_method[one].words(score, digits) if one in by_method else "" for one in methods]
+        lines.append([name, f"{by_method[methods[0]].n_rows:,}", str(size.n_classes), *own])
+    return markdown(["", "rows", "classes", *(SHORT.get(one, one) for one in methods)], lines)
+
+
+def tables(path=records.RECORDS):
+    """Return all tables as Markdown."""
+    found = summary.summarise(path)
+    untold = [name for name in summary.ORDER if not summary.TOLD[name]]
+    timed = [name for name in summary.ORDER if name not in summary.LAST_VERSION]
+    parts = {
+        "NMI": score_table(found, "nmi"),
+        "Accuracy": score_table(found, "acc"),
+        "Standard deviation over seeds (NMI) where k is given": other_table(found, "nmi", ["kedge, k given"], 1),
+        "Number of clusters found, where it is not given": other_table(found, "found", untold, 1),
+        "Seconds": other_table(found, "seconds", timed, 1),
+    }
+    return "\n\n".join(f"### {title}\n\n{table}" for title, table in parts.items())
+
+
+def main():
+    """Print the tables, or write them into the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.page", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="put them into docs/quality.md")
+    if not parser.parse_args().write:
+        print(tables())
+        return
+    before, rest = PAGE.read_text().split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.split(END)[1]}")
+
+
+if __name__ == "__main__":
+    main()
