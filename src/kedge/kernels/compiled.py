@@ -1,5 +1,7 @@
 """The compiled routines, dressed as a kernel; cannot be imported where the extension is missing."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -55,9 +57,10 @@ class CompiledKernel:
         columns, smallest = _native.smallest_columns(np.ascontiguousarray(values), count)
         return columns, smallest
 
-    def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:
+    def find_communities(self, graph: CommunityGraph, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
         """Find communities; see :class:`kedge.kernels.contract.Kernel`."""
-        return np.asarray(_native.find_communities(native_graph(graph), seed), dtype=np.int64)
+        native = native_graph(graph)
+        return [np.asarray(_native.find_communities(native, seed), dtype=np.int64) for seed in seeds]
 
     def merge_communities(self, graph: CommunityGraph) -> Merges:
         """Merge communities; see :class:`kedge.kernels.contract.Kernel`."""

@@ -1,5 +1,6 @@
 """What a kernel takes and gives: rows that are solved, nearest anchors, communities of a graph."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol, TypeAlias
@@ -123,8 +124,8 @@ class Kernel(Protocol):
         """Return columns and values of the smallest entries of every row, ascending; of equal ones the first."""
         ...
 
-    def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:
-        """Return communities of high modularity (Leiden), numbered by their first nodes; the same for a seed."""
+    def find_communities(self, graph: CommunityGraph, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
+        """Return communities of high modularity (Leiden) for every seed, numbered by their first nodes."""
         ...
 
     def merge_communities(self, graph: CommunityGraph) -> Merges:

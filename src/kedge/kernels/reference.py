@@ -4,6 +4,8 @@ For one row with linear term f the support S grows and shrinks until the optimal
 g = Hz + f and level = z'g, every g_j >= level, with equality where z_j > 0.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
@@ -153,9 +155,9 @@ class ReferenceKernel:
         columns = np.argsort(values, axis=1, kind="stable")[:, :count]
         return columns.astype(np.int32), np.take_along_axis(values, columns, axis=1)
 
-    def find_communities(self, graph: CommunityGraph, seed: int) -> NDArray[np.int64]:
+    def find_communities(self, graph: CommunityGraph, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
         """Find communities; see :class:`kedge.kernels.contract.Kernel`."""
-        return reference_communities.find_communities(graph, seed)
+        return [reference_communities.find_communities(graph, seed) for seed in seeds]
 
     def merge_communities(self, graph: CommunityGraph) -> Merges:
         """Merge communities; see :class:`kedge.kernels.contract.Kernel`."""

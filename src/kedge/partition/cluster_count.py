@@ -6,7 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.partition.communities import MOST_COMPARED, find_communities, merge_dense_pairs, modularity, weights_between
+from kedge.partition.communities import (
+    MOST_COMPARED,
+    communities_of_starts,
+    find_communities,
+    merge_dense_pairs,
+    modularity,
+    weights_between,
+)
 
 Array = NDArray[np.float64]
 
@@ -66,7 +73,7 @@ def count_touching(graph: sparse.csr_array, seed: int, least: int, most: int) ->
     """
     kept: dict[int, float] = {}
     for resolution in TOUCHING:
-        starts = [find_communities(graph, float(resolution), seed + start) for start in range(COUNT_STARTS)]
+        starts = communities_of_starts(graph, float(resolution), range(seed, seed + COUNT_STARTS))
         labels = max(starts, key=lambda labels: modularity(graph, labels, float(resolution)))
         count = int(labels.max()) + 1
         information = 0.0

@@ -1,5 +1,6 @@
 """Communities of a weighted graph by modularity, exactly k of them on request, and the tree of their merges."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -145,11 +146,9 @@ def best_hierarchy(
     Starts that find too few communities are passed over; the resolution is doubled until the first one finds enough.
     """
     first, resolution = at_least(graph, n_clusters, resolution, seed, masses)
+    more = communities_of_starts(graph, resolution, range(seed + 1, seed + count_starts(graph)), masses)
     best, most = None, -np.inf
-    for start in range(count_starts(graph)):
-        labels = first if start == 0 else find_communities(graph, resolution, seed + start, masses)
-        if labels.max() + 1 < n_clusters:
-            continue
+    for labels in (first, *(labels for labels in more if labels.max() + 1 >= n_clusters)):
         found = Hierarchy(labels, resolution, merge_tree(graph, labels, resolution, masses))
         score = modularity(graph, found.at(n_clusters), MERGE_SHARE * resolution, masses)
         if score > most + _ROUNDING:
@@ -217,7 +216,18 @@ def find_communities(
     kernel : str, default=None
         Compiled or reference; None for the preferred one.
     """
-    return choose_kernel(kernel).find_communities(_prepared(graph, resolution, masses), seed)
+    return communities_of_starts(graph, resolution, [seed], masses, kernel)[0]
+
+
+def communities_of_starts(
+    graph: sparse.csr_array,
+    resolution: float,
+    seeds: Sequence[int],
+    masses: Masses | None = None,
+    kernel: str | None = None,
+) -> list[Labels]:
+    """Return the communities that each of some seeds leads to; see :func:`find_communities`."""
+    return choose_kernel(kernel).find_communities(_prepared(graph, resolution, masses), seeds)
 
 
 def merge_tree(
