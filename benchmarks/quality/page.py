@@ -66,7 +66,7 @@ def tables(path=records.RECORDS):
         "Number of clusters found, where it is not given": other_table(found, "found", untold, 1),
         "Seconds": other_table(found, "seconds", timed, 1),
     }
-    return "\n\n".join(f"### {title}\n\n{table}" for title, table in parts.items())
+    return "\n\n".join(f"## {title}\n\n{table}" for title, table in parts.items())
 
 
 def main():

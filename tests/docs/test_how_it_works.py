@@ -17,7 +17,8 @@ def test_numbers_are_the_constants():
     assert f"at most {MOST_DIRECTIONS} principal components" in PAGE
     assert anchor_counts.count_anchors(900, 64, "auto", "auto").sizes == (600,) * 4
     assert f"at most {anchor_counts.MOST_REBUILT_ANCHORS:,}; beyond" in PAGE
-    assert f"Up to {anchor_counts.MOST_REBUILT_ROWS:,} rows there are four sets" in PAGE
+    assert f"Up to {anchor_counts.MOST_REBUILT_ROWS:,} rows there are four to eight sets" in PAGE
+    assert len(anchor_counts.count_anchors(300, 64, "auto", "auto").sizes) == 8
     assert "two anchors for every three rows" in PAGE
     fine = [anchor_counts.count_anchors(n, 64, "auto", "auto") for n in (10_000, 100_000, 1_000_000, 100_000_000)]
     assert {count.n_near for count in fine} == {3, 5}

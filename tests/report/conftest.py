@@ -48,4 +48,4 @@ def many_rows():
 
 @pytest.fixture(scope="session")
 def many_rows_model(many_rows):
-    return SGL(24, n_anchors=48, random_state=0).fit(many_rows)
+    return SGL(24, n_anchors=96, random_state=0).fit(many_rows)

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, check_scalar
 from kedge.kernels.contract import CommunityGraph
 from kedge.kernels.selection import choose_kernel
 from kedge.model.cluster_numbers import number_by_first_rows
+from kedge.partition.checked_graph import checked_graph
 
 # The algorithm is compiled here because igraph and leidenalg are under the GPL and graspologic-native takes lists of
 # string triples. NetworKit's parallel Leiden gives another result in every run.
@@ -36,8 +37,6 @@ JOINED_SHARE = 0.25
 MERGE_SHARE = 0.8
 # Communities that are compared all with all.
 MOST_COMPARED = 500
-# Difference between the two directions of an edge, as a share of the largest weight, that is taken for rounding.
-_SYMMETRY_TOLERANCE = 1e-8
 # Differences of modularity that are rounding: the first start is then kept.
 _ROUNDING = 1e-12
 
@@ -102,7 +101,7 @@ def communities(
     >>> kedge.communities(two_triangles, random_state=0)
     array([0, 0, 0, 1, 1, 1])
     """
-    weights = _checked_graph(graph)
+    weights = checked_graph(graph)
     check_scalar(resolution, "resolution", Real, min_val=0, include_boundaries="neither")
     if not np.isfinite(resolution):
         raise ValueError(f"resolution must be finite, got {resolution}; 1.0 is ordinary modularity")
@@ -380,34 +379,3 @@ def _prepared(graph: sparse.csr_array, resolution: float, masses: Masses | None)
         masses=masses / all_mass,
         penalty=resolution * all_mass / all_weight,
     )
-
-
-def _checked_graph(graph: Any) -> sparse.csr_array:
-    """Return the graph in CSR form and float64, or say what is wrong with it."""
-    if not sparse.issparse(graph):
-        graph = np.asarray(graph)
-    shape, kind = graph.shape, graph.dtype.kind
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"graph must be square, got shape {shape}; give one row and one column per node")
-    if shape[0] == 0:
-        raise ValueError("graph has no nodes; give at least one")
-    if kind not in "fiub":
-        raise TypeError(f"graph must hold real numbers, got dtype {graph.dtype}; convert it to float")
-    weights = sparse.csr_array(graph, dtype=np.float64)
-    if not weights.has_canonical_format:
-        weights = weights.copy()
-        weights.sum_duplicates()
-    with np.errstate(over="ignore"):
-        total = weights.data.sum()
-    if not np.isfinite(total):
-        raise ValueError("graph must be finite, and so must the sum of its weights; remove NaN and infinite weights")
-    if (weights.data < 0).any():
-        raise ValueError(f"graph must not be negative, got a weight of {weights.data.min():g}; use similarities from 0")
-    difference = abs(weights - weights.T)
-    most = float(difference.data.max(initial=0.0))
-    if most > _SYMMETRY_TOLERANCE * float(weights.data.max(initial=0.0)):
-        raise ValueError(
-            f"graph must be symmetric, got weights that differ by up to {most:g} between the two directions of an "
-            "edge; use (graph + graph.T) / 2"
-        )
-    return weights

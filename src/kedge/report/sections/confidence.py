@@ -35,8 +35,9 @@ def confidence(material: Material) -> Section | None:
     share = percent(found.share_doubtful)
     label = f"Histogram of the confidence of all rows; {share} are below {DOUBTFUL:g}."
     caption = (
-        f"The share of a row's weight that lies in its own cluster. {share} of the rows are below {DOUBTFUL:g} "
-        f"(hatched): most of their weight lies in other clusters. High confidence does not make a label right."
+        f"How far a row's own cluster leads the next one among the rows around it. {share} of the rows are below "
+        f"{DOUBTFUL:g} (hatched): the next cluster holds at least half as much. High confidence does not make a "
+        f"label right."
     )
     bins = [
         (f"{low:.2f} to {high:.2f}", f"{count:,}")

@@ -41,8 +41,8 @@ def _how_sure(material: Material) -> str:
     share = percent(doubtful / len(material.labels))
     verb = "has" if doubtful == 1 else "have"
     return (
-        f"<strong>{share} of the rows</strong> ({doubtful:,}) {verb} a confidence below {DOUBTFUL:g}: more than half "
-        f"of their weight lies in other clusters. These labels are worth a look."
+        f"<strong>{share} of the rows</strong> ({doubtful:,}) {verb} a confidence below {DOUBTFUL:g}: another "
+        f"cluster holds at least half as much of the rows around them. These labels are worth a look."
     )
 
 
