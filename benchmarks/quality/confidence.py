@@ -4,7 +4,6 @@ A row is wrong if its cluster is matched with another class, one to one, as the 
 with the number of classes given.
 """
 
-import argparse
 import warnings
 
 import numpy as np
@@ -37,20 +36,16 @@ def shares(rows, seed):
 
 def main():
     """Print a row per set."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.confidence", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="200 digits and one seed, to see that it runs")
-    parser.add_argument("--set", action="append", choices=list(data.SETS), help="may be repeated; default: all")
-    parser.add_argument("--seeds", type=int, default=2, help="how many, from zero (default 2)")
-    arguments = parser.parse_args()
-    measure.start_run("Rows of low confidence", arguments.quick)
+    quick, names, seeds = data.sets_and_seeds("confidence", __doc__)
+    measure.start_run("Rows of low confidence", quick)
     lines = []
-    for name in arguments.set or (data.QUICK_SETS if arguments.quick else data.SETS):
-        rows = data.load(name, arguments.quick)
+    for name in names:
+        rows = data.load(name, quick)
         if rows is None:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = [shares(rows, seed) for seed in range(1 if arguments.quick else arguments.seeds)]
+            found = [shares(rows, seed) for seed in seeds]
             wrong, doubtful, of_doubtful, of_others = np.nanmean(found, axis=0)
         ratio = of_doubtful / of_others
         verdict = "-" if wrong >= MOSTLY_WRONG else measure.verdict(ratio, LEAST_RATIO, at_most=False)

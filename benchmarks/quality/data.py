@@ -1,5 +1,6 @@
 """The thirteen data sets by name: as they are for kedge, and as a careful user would prepare them for other tools."""
 
+import argparse
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +84,16 @@ def load(name, quick=False):
         kept = np.sort(np.random.RandomState(0).permutation(len(y))[:most])
         X, y = ([view[kept] for view in X] if isinstance(X, list) else X[kept]), y[kept]
     return Rows(name, X, prepare(name, X), np.unique(y, return_inverse=True)[1])
+
+
+def sets_and_seeds(program, description):
+    """Read the command line of a program that goes over the sets; return whether it is quick, the sets and the seeds."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.quality.{program}", description=description)
+    parser.add_argument("--quick", action="store_true", help="200 digits and one seed, to see that it runs")
+    parser.add_argument("--set", action="append", choices=list(SETS), help="may be repeated; default: all")
+    parser.add_argument("--seeds", type=int, default=2, help="how many, from zero (default 2)")
+    found = parser.parse_args()
+    return found.quick, found.set or list(QUICK_SETS if found.quick else SETS), range(1 if found.quick else found.seeds)
 
 
 def prepare(name, X):

@@ -4,7 +4,6 @@ NMI in percent with the number of classes given, mean over seeds. A scaling that
 shifted) is left empty.
 """
 
-import argparse
 import warnings
 
 import numpy as np
@@ -30,20 +29,15 @@ def mean_nmi(rows, scale, seeds):
 
 def main():
     """Print a row per set, and how far "auto" is below the best fixed scaling."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.scalings", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="200 digits and one seed, to see that it runs")
-    parser.add_argument("--set", action="append", choices=list(data.SETS), help="may be repeated; default: all")
-    parser.add_argument("--seeds", type=int, default=2, help="how many, from zero (default 2)")
-    arguments = parser.parse_args()
-    measure.start_run('NMI with scale="auto" and with fixed scalings', arguments.quick)
+    quick, names, seeds = data.sets_and_seeds("scalings", __doc__)
+    measure.start_run('NMI with scale="auto" and with fixed scalings', quick)
     lines = []
-    for name in arguments.set or (data.QUICK_SETS if arguments.quick else data.SETS):
-        rows = data.load(name, arguments.quick)
+    for name in names:
+        rows = data.load(name, quick)
         if rows is None:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            seeds = range(1 if arguments.quick else arguments.seeds)
             scores = [mean_nmi(rows, scale, seeds) for scale in SCALES]
         below = np.nanmax(scores[1:]) - scores[0]
         lines.append(
