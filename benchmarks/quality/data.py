@@ -87,7 +87,7 @@ def load(name, quick=False):
 
 
 def sets_and_seeds(program, description):
-    """Read the command line of a program that goes over the sets; return whether it is quick, the sets and the seeds."""
+    """Read the command line of a program that goes over the sets; return quick or not, sets and seeds."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.quality.{program}", description=description)
     parser.add_argument("--quick", action="store_true", help="200 digits and one seed, to see that it runs")
     parser.add_argument("--set", action="append", choices=list(SETS), help="may be repeated; default: all")
