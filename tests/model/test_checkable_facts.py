@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.linalg import block_diag
@@ -25,7 +25,10 @@ def rows_of(seed, n=60, d=12):
     return rng.normal(size=(n, d)) + 2 * rng.integers(0, 3, size=(n, 1))
 
 
+# The claim is about weights: with a large alpha they are nearly equal, and a cluster may then hold no row.
+@pytest.mark.filterwarnings("ignore:only . of n_clusters=3 clusters hold a row")
 @given(seeds, st.floats(1e-3, 1e3))
+@example(1930339, 506.0)
 @settings(max_examples=20)
 def test_without_structure_penalty_the_graph_is_the_simplex_ridge_solution_of_one_pass(seed, alpha):
     X = rows_of(seed)
