@@ -9,6 +9,7 @@ from kedge.baselines import SSCOMP
 
 OURS, COARSE = "kedge SGL", "kedge SGL, 50 anchors"
 YARDSTICK = "KMeans, n_init=1"
+SLOW_RIVAL = "UMAP + k-means"
 # Each takes the number of clusters and a seed and returns a clusterer to fit.
 FAST_CLUSTERERS = {
     OURS: lambda n_clusters, seed: SGL(n_clusters, random_state=seed),
@@ -17,6 +18,21 @@ FAST_CLUSTERERS = {
     "KMeans, n_init=10": lambda n_clusters, seed: KMeans(n_clusters, n_init=10, random_state=seed),
     "MiniBatchKMeans": lambda n_clusters, seed: MiniBatchKMeans(n_clusters, random_state=seed),
 }
+
+
+class UmapKMeans:
+    """UMAP to ten dimensions, then k-means; without a seed, so that UMAP may use all threads."""
+
+    def __init__(self, n_clusters, seed):
+        self.n_clusters, self.seed = n_clusters, seed
+
+    def fit(self, X):
+        """Keep the labels."""
+        import umap
+
+        positions = umap.UMAP(n_components=10).fit_transform(X)
+        self.labels_ = KMeans(self.n_clusters, n_init=10, random_state=self.seed).fit_predict(positions)
+        return self
 
 
 def subspace_clusterers(n_anchors, dim):

@@ -15,6 +15,7 @@ from kedge.partition.communities import (
     MERGE_SHARE,
     at_least,
     best_hierarchy,
+    communities_of_starts,
     count_starts,
     cut_tree,
     find_communities,
@@ -171,3 +172,13 @@ def test_communities_are_the_same_whatever_the_number_of_threads(digits):
         with threadpool_limits(n_threads), ThreadPoolExecutor(n_threads) as pool:
             runs = pool.map(lambda _: kedge.communities(digits, 10, random_state=0), range(n_threads))
             assert all(np.array_equal(alone, run) for run in runs)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 7, 40])
+def test_starts_side_by_side_come_in_the_order_of_their_seeds(digits, n_threads):
+    digits, _ = digits
+    alone = [find_communities(digits, 1.0, seed) for seed in range(5, 16)]
+    together = communities_of_starts(digits, 1.0, range(5, 16), n_threads=n_threads)
+    assert len({labels.tobytes() for labels in alone}) > 1
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -123,7 +123,9 @@ def _run_passes(
     if n_clusters is None and plan.beta > 0:
         plain = Structure(plan.penalty, 0.0, 1)
         once = iterate(engine, state, setting.layout, plain, rules(1, None))
-        found = find_layers(engine, once.digest, setting.layout, None, plan.count_range, random_state)
+        found = find_layers(
+            engine, once.digest, setting.layout, None, plan.count_range, random_state, plan.n_threads
+        )
         n_clusters = found.n_clusters
     beta = plan.beta * setting.unit
     if plan.relative_penalties and n_clusters is not None:
@@ -134,7 +136,9 @@ def _run_passes(
     layers = None
     if not plan.as_published:
         wanted = n_clusters if plan.beta > 0 else plan.n_clusters
-        layers = find_layers(engine, result.digest, setting.layout, wanted, plan.count_range, random_state)
+        layers = find_layers(
+            engine, result.digest, setting.layout, wanted, plan.count_range, random_state, plan.n_threads
+        )
     _report_loop(result, plan, setting.sets.n_near is not None)
     return result, layers
 

@@ -107,6 +107,7 @@ def find_layers(
     n_clusters: int | None,
     count_range: tuple[int, int] | None,
     random_state: RandomState,
+    n_threads: int = 1,
 ) -> Layers:
     """Find communities of the smaller side of the graph, and merge them.
 
@@ -124,12 +125,12 @@ def find_layers(
     alike = _all_alike(whole)
     evidence = None
     if n_clusters is None:
-        evidence = CountEvidence([1], [1.0]) if alike else count_clusters(graph, seed, count_range)
+        evidence = CountEvidence([1], [1.0]) if alike else count_clusters(graph, seed, count_range, n_threads)
         n_clusters = evidence.counts[0]
     if alike:
         found = Hierarchy(np.zeros(graph.shape[0], np.int64), 1.0, np.empty((0, 4)))
     else:
-        found = best_hierarchy(graph, min(n_clusters, graph.shape[0]), 1.0, seed)
+        found = best_hierarchy(graph, min(n_clusters, graph.shape[0]), 1.0, seed, n_threads=n_threads)
     one_hot = np.zeros((len(found.labels), found.n_communities))
     one_hot[np.arange(len(found.labels)), found.labels] = 1.0
     if member is not None:

@@ -44,7 +44,9 @@ class CountEvidence:
     scores: list[float]
 
 
-def count_clusters(graph: sparse.csr_array, seed: int, count_range: tuple[int, int] | None) -> CountEvidence:
+def count_clusters(
+    graph: sparse.csr_array, seed: int, count_range: tuple[int, int] | None, n_threads: int = 1
+) -> CountEvidence:
     """Return how many clusters a graph has, and what speaks for it.
 
     Communities at a fine resolution are merged, the most densely joined pair first. A number of clusters stays as the
@@ -61,10 +63,12 @@ def count_clusters(graph: sparse.csr_array, seed: int, count_range: tuple[int, i
     allowed.sort(key=lambda count: (-ranges[count], count))
     if allowed and ranges[allowed[0]] >= CLEAR_RANGE:
         return CountEvidence(allowed[:5], [ranges[count] for count in allowed[:5]])
-    return count_touching(graph, seed, least, most)
+    return count_touching(graph, seed, least, most, n_threads)
 
 
-def count_touching(graph: sparse.csr_array, seed: int, least: int, most: int) -> CountEvidence:
+def count_touching(
+    graph: sparse.csr_array, seed: int, least: int, most: int, n_threads: int = 1
+) -> CountEvidence:
     """Choose the number of communities at the lowest resolution, from 1 on, that keeps most information.
 
     A walk along the edges starts in one cluster and ends in another. What the first says about the second, as a share
@@ -73,7 +77,8 @@ def count_touching(graph: sparse.csr_array, seed: int, least: int, most: int) ->
     """
     kept: dict[int, float] = {}
     for resolution in TOUCHING:
-        starts = communities_of_starts(graph, float(resolution), range(seed, seed + COUNT_STARTS))
+        seeds = range(seed, seed + COUNT_STARTS)
+        starts = communities_of_starts(graph, float(resolution), seeds, n_threads=n_threads)
         labels = max(starts, key=lambda labels: modularity(graph, labels, float(resolution)))
         count = int(labels.max()) + 1
         information = 0.0

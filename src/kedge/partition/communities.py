@@ -1,7 +1,9 @@
 """Communities of a weighted graph by modularity, exactly k of them on request, and the tree of their merges."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -137,7 +139,12 @@ class Hierarchy:
 
 
 def best_hierarchy(
-    graph: sparse.csr_array, n_clusters: int, resolution: float, seed: int, masses: Masses | None = None
+    graph: sparse.csr_array,
+    n_clusters: int,
+    resolution: float,
+    seed: int,
+    masses: Masses | None = None,
+    n_threads: int = 1,
 ) -> Hierarchy:
     """Return the communities, of several starts, that have most modularity when merged down to that many clusters.
 
@@ -145,7 +152,8 @@ def best_hierarchy(
     Starts that find too few communities are passed over; the resolution is doubled until the first one finds enough.
     """
     first, resolution = at_least(graph, n_clusters, resolution, seed, masses)
-    more = communities_of_starts(graph, resolution, range(seed + 1, seed + count_starts(graph)), masses)
+    seeds = range(seed + 1, seed + count_starts(graph))
+    more = communities_of_starts(graph, resolution, seeds, masses, n_threads=n_threads)
     best, most = None, -np.inf
     for labels in (first, *(labels for labels in more if labels.max() + 1 >= n_clusters)):
         found = Hierarchy(labels, resolution, merge_tree(graph, labels, resolution, masses))
@@ -224,9 +232,14 @@ def communities_of_starts(
     seeds: Sequence[int],
     masses: Masses | None = None,
     kernel: str | None = None,
+    n_threads: int = 1,
 ) -> list[Labels]:
     """Return the communities that each of some seeds leads to; see :func:`find_communities`."""
-    return choose_kernel(kernel).find_communities(_prepared(graph, resolution, masses), seeds)
+    find = partial(choose_kernel(kernel).find_communities, _prepared(graph, resolution, masses))
+    n_threads = max(1, min(n_threads, len(seeds)))
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = list(pool.map(find, [seeds[first::n_threads] for first in range(n_threads)]))
+    return [found[start % n_threads][start // n_threads] for start in range(len(seeds))]
 
 
 def merge_tree(
