@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kedge.model.anchor_selection.lasso_rows import improve_lasso, lasso_bounds
+from kedge.anchors.farthest_first import improve_lasso, lasso_bounds
 
 MAX_ROUNDS = 500
 

@@ -1,4 +1,4 @@
-"""Seconds of a fit beside k-means: ``python -m benchmarks.clustering.speed [--quick] [--only NAME] [--repeats N] [--umap]``."""
+"""Seconds of a fit beside k-means: ``python -m benchmarks.clustering.speed [--only NAME] [--repeats N] [--umap]``."""
 
 import argparse
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from benchmarks.clustering import measure
 from benchmarks.scale import data
-from kedge.engines.library_threads import one_thread_per_library
-from kedge.model.block_step import RowBlock, solve_block
-from kedge.model.pass_state import PassState
-from kedge.model.row_problem import build_row_problem, mean_squared_norm
-from kedge.model.structure_penalty import EmbeddingPenalty
+from kedge.core.block_step import PassState, RowBlock, solve_block
+from kedge.core.penalty import EmbeddingPenalty
+from kedge.core.row_problem import build_row_problem, mean_squared_norm
+from kedge.kernels.selection import one_thread_per_library
 
 N_ROWS, N_FEATURES, N_ANCHORS, N_WORKERS = 1_000_000_000, 100, 50, 100
 TIMED_ROWS, QUICK_ROWS = 200_000, 2_000

@@ -8,10 +8,10 @@ import numpy as np
 
 from benchmarks.clustering import data, measure
 from kedge import SGL
-from kedge.estimators import anchor_sets
+from kedge.anchors import kmeans
+from kedge.anchors import sets as anchor_sets
+from kedge.core import labels as label_rows
 from kedge.metrics import clustering_accuracy, nmi
-from kedge.model import label_rows
-from kedge.model.anchor_selection import kmeans
 
 SEEDS = 5
 ANCHORS_PER_CLUSTER = 5

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kedge import baselines, datasets, kernels, metrics
-    from kedge.estimators.label_consensus import consensus
-    from kedge.estimators.multi_view import MSGL
-    from kedge.estimators.single_view import SGL
+    from kedge.anchors.select import select_anchors
     from kedge.kernels.simplex import simplex_qp
-    from kedge.model.anchor_selection.select import select_anchors
     from kedge.model_files.loading import load
     from kedge.model_files.saving import save
+    from kedge.msgl import MSGL
     from kedge.partition.communities import communities
+    from kedge.partition.consensus import consensus
+    from kedge.sgl import SGL
 
 __version__ = "0.1.0"
 
@@ -39,13 +39,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MSGL": "kedge.estimators.multi_view",
-    "SGL": "kedge.estimators.single_view",
+    "MSGL": "kedge.msgl",
+    "SGL": "kedge.sgl",
     "communities": "kedge.partition.communities",
-    "consensus": "kedge.estimators.label_consensus",
+    "consensus": "kedge.partition.consensus",
     "load": "kedge.model_files.loading",
     "save": "kedge.model_files.saving",
-    "select_anchors": "kedge.model.anchor_selection.select",
+    "select_anchors": "kedge.anchors.select",
     "simplex_qp": "kedge.kernels.simplex",
 }
 

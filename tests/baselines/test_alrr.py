@@ -7,14 +7,14 @@ import pytest
 from scipy import linalg, sparse
 
 from kedge.baselines import ALRR
+from kedge.baselines.coefficients import cosine_graph
+from kedge.baselines.coefficients.cosine_graph import cluster_cosines, multiply_squared_cosines
+from kedge.baselines.coefficients.low_rank_representation import graph_points
+from kedge.baselines.coefficients.row_space import leading_row_space, whole_row_space
+from kedge.baselines.graphs.spectral_clustering import embed_affinity, lanczos_pairs
+from kedge.core.labels import unit_rows
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model.label_rows import unit_rows
-from kedge.model.row_graphs.spectral_clustering import embed_affinity, lanczos_pairs
-from kedge.model.self_expression import cosine_graph
-from kedge.model.self_expression.cosine_graph import cluster_cosines, multiply_squared_cosines
-from kedge.model.self_expression.low_rank_representation import graph_points
-from kedge.model.self_expression.row_space import leading_row_space, whole_row_space
 
 RANDOM = np.random.default_rng(0)
 

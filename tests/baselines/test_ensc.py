@@ -6,12 +6,12 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet
 
 from kedge.baselines import EnSC
+from kedge.baselines.coefficients import active_set_elastic_net
+from kedge.baselines.coefficients.active_set_elastic_net import ActiveSetSolver
+from kedge.baselines.coefficients.elastic_net_rows import solve_elastic_nets
+from kedge.baselines.coefficients.self_expression_graph import keep_largest_entries
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model.self_expression import active_set_elastic_net
-from kedge.model.self_expression.active_set_elastic_net import ActiveSetSolver
-from kedge.model.self_expression.elastic_net_rows import solve_elastic_nets
-from kedge.model.self_expression.self_expression_graph import keep_largest_entries
 
 
 def noisy_subspaces(n_rows, ambient_dim=20, seed=0):

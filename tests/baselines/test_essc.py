@@ -9,24 +9,24 @@ from invariants import l1_objective
 from scipy import sparse
 
 from kedge.baselines import ESSC
-from kedge.datasets import make_union_of_subspaces
-from kedge.metrics import clustering_accuracy
-from kedge.model.self_expression import sparse_self_expression
-from kedge.model.self_expression.l1_active_set import ExactL1Solver
-from kedge.model.self_expression.self_expression_admm import AdmmSolver
-from kedge.model.self_expression.sparse_self_expression import (
+from kedge.baselines.coefficients import sparse_self_expression
+from kedge.baselines.coefficients.l1_active_set import ExactL1Solver
+from kedge.baselines.coefficients.self_expression_admm import AdmmSolver
+from kedge.baselines.coefficients.sparse_self_expression import (
     ProximalSolver,
     center_products,
     largest_eigenvalue,
     least_coherence,
     prepare_products,
 )
-from kedge.model.self_expression.sum_to_one_shrinkage import (
+from kedge.baselines.coefficients.sum_to_one_shrinkage import (
     keep_largest,
     keep_largest_of_sum_one,
     shrink,
     shrink_to_sum_one,
 )
+from kedge.datasets import make_union_of_subspaces
+from kedge.metrics import clustering_accuracy
 
 
 def unit_rows(n_rows, n_features, seed=0):

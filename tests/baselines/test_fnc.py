@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines import FNC
 from kedge.baselines.fnc import cut_factor, improve_cut
+from kedge.baselines.graphs.balanced_kmeans import balanced_groups, group_means
 from kedge.metrics import clustering_accuracy
-from kedge.model.row_graphs.balanced_kmeans import balanced_groups, group_means
 
 
 def blobs(n_rows=300, spread=1.0):

@@ -10,13 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kedge.baselines import KMM
+from kedge.baselines.graphs import mutual_neighbors
+from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
+from kedge.baselines.graphs.component_forcing import project_rows
+from kedge.baselines.graphs.mutual_neighbors import weigh_both_ways, weigh_many
 from kedge.baselines.kmm import _forcing_problem, _moved_prototypes, _Neighbors
+from kedge.core.spectral_map import graph_components
 from kedge.metrics import clustering_accuracy
-from kedge.model.components import graph_components
-from kedge.model.row_graphs import mutual_neighbors
-from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
-from kedge.model.row_graphs.component_forcing import project_rows
-from kedge.model.row_graphs.mutual_neighbors import weigh_both_ways, weigh_many
 
 RUNS = [f"{name}_s{seed}" for name in ("moons", "blobs", "orl10", "ba4") for seed in (1, 2, 3)]
 # Runs that another rounding does not lead astray.

@@ -7,8 +7,8 @@ from sklearn.datasets import make_blobs, make_moons
 
 from kedge.baselines import LSC
 from kedge.baselines.lsc import drop_constant
+from kedge.core.spectral_map import spectral_map
 from kedge.metrics import clustering_accuracy
-from kedge.model.spectral_map import spectral_map
 
 
 def test_rows_of_the_graph_are_a_kernel_on_the_nearest_landmarks():

@@ -9,12 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from kedge.baselines import MLRSSC
+from kedge.baselines.coefficients.multi_view_low_rank import Consensus, agree_on_coefficients
+from kedge.baselines.coefficients.shrinkage import shrink_entries, shrink_rows, shrink_singular_values
+from kedge.baselines.graphs.spectral_clustering import embed_affinity
 from kedge.baselines.mlrssc import gaussian_kernel
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model.row_graphs.spectral_clustering import embed_affinity
-from kedge.model.self_expression.multi_view_low_rank import Consensus, agree_on_coefficients
-from kedge.model.self_expression.shrinkage import shrink_entries, shrink_rows, shrink_singular_values
 
 FIRST, Y = make_union_of_subspaces(90, n_subspaces=3, dim=2, ambient_dim=12, orthogonal=True, random_state=0)
 SECOND = FIRST @ np.random.default_rng(1).normal(size=(12, 15))

@@ -8,10 +8,10 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
 from kedge.baselines import LSR, SLSR
+from kedge.baselines.coefficients import residual_classes
+from kedge.baselines.coefficients.residual_classes import classify_by_residual
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model.self_expression import residual_classes
-from kedge.model.self_expression.residual_classes import classify_by_residual
 
 X, Y = make_union_of_subspaces(400, n_subspaces=3, dim=3, ambient_dim=12, orthogonal=True, random_state=0)
 

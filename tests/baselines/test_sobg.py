@@ -7,11 +7,11 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines import SOBG
+from kedge.baselines.graphs.bipartite_embedding import embed_graph
+from kedge.baselines.graphs.component_forcing import ForcingProblem, project_rows, project_segments
 from kedge.baselines.sobg import structured_graph
+from kedge.core.spectral_map import graph_components
 from kedge.metrics import clustering_accuracy
-from kedge.model.components import graph_components
-from kedge.model.row_graphs.bipartite_embedding import embed_graph
-from kedge.model.row_graphs.component_forcing import ForcingProblem, project_rows, project_segments
 
 
 def planted_graph(seed, noise=0.3):

@@ -7,10 +7,10 @@ from invariants import l1_objective
 from scipy import sparse
 
 from kedge.baselines import SSC
+from kedge.baselines.coefficients.self_expression_graph import keep_largest_share, symmetric_graph
+from kedge.baselines.coefficients.sparse_self_expression import least_coherence, prepare_products
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model.self_expression.self_expression_graph import keep_largest_share, symmetric_graph
-from kedge.model.self_expression.sparse_self_expression import least_coherence, prepare_products
 
 
 def unit_rows(n_rows, n_features, seed=0):

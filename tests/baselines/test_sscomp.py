@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from kedge.baselines import SSCOMP, sscomp
+from kedge.baselines.coefficients import matching_pursuit
 from kedge.baselines.sscomp import pursue_rows
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
-from kedge.model.self_expression import matching_pursuit
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from kedge.comparison.fit_alone import fit_alone
 from kedge.comparison.fit_task import FitTask
 from kedge.comparison.method_names import MethodChoice
 from kedge.comparison.process_memory import PeakMemory
-from kedge.estimators.view_input import Views
+from kedge.inputs import Views
 
 MIB = 2**20
 

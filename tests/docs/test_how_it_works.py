@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from kedge.estimators import anchor_counts
-from kedge.model.projection import MOST_DIRECTIONS
-from kedge.model.view_scaling import SAME_UNITS, choose_scale
+from kedge.anchors import counts as anchor_counts
+from kedge.core.scaling import MOST_DIRECTIONS, SAME_UNITS, choose_scale
 
 PAGE = " ".join((Path(__file__).parents[2] / "docs/how_it_works.md").read_text(encoding="utf-8").split())
 

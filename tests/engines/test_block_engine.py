@@ -10,15 +10,13 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_info
 
 from kedge import SGL
-from kedge.engines import block_rows
-from kedge.engines.block_engine import BlockEngine
-from kedge.engines.block_rows import cut_rows, rows_per_block
-from kedge.engines.library_threads import one_thread_per_library
-from kedge.model.block_step import RowBlock, solve_block
-from kedge.model.pass_state import PassState
-from kedge.model.row_problem import build_row_problem
-from kedge.model.view_scaling import ViewScaling
-from kedge.row_store.in_memory import MemoryStore
+from kedge.core.block_step import PassState, RowBlock, solve_block
+from kedge.core.row_problem import build_row_problem
+from kedge.core.scaling import ViewScaling
+from kedge.engines import local as block_rows
+from kedge.engines.local import BlockEngine, cut_rows, rows_per_block
+from kedge.engines.stores import MemoryStore
+from kedge.kernels.selection import one_thread_per_library
 from kedge.sources.arrays import ArraySource
 
 X = load_digits(return_X_y=True)[0][:500]

@@ -11,8 +11,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from kedge import MSGL, SGL
-from kedge.engines.block_engine import BlockEngine
-from kedge.row_store.scratch_file import BlockFile
+from kedge.engines.local import BlockEngine
+from kedge.engines.stores import BlockFile
 
 X = load_digits(return_X_y=True)[0][:500]
 OPTIONS = {"beta": 1.0, "tol": 0.0, "max_iter": 9, "random_state": 0}
@@ -82,7 +82,7 @@ import sys, warnings
 import numpy as np
 from kedge import SGL
 from kedge.engines import block_rows
-from kedge.engines.block_engine import BlockEngine
+from kedge.engines.local import BlockEngine
 warnings.simplefilter("ignore")
 block_rows.MOST_ROWS = 32  # many blocks, so that the kill comes in the middle of a pass
 rows, folder = sys.argv[1:]
@@ -179,7 +179,7 @@ def test_a_seed_is_needed(tmp_path):
 
 
 def test_other_blocks_are_told_apart(tmp_path, monkeypatch):
-    from kedge.engines import block_rows
+    from kedge.engines import local as block_rows
 
     unfinished(tmp_path)
     monkeypatch.setattr(block_rows, "MOST_ROWS", 64)

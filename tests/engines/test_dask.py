@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from kedge import MSGL, SGL
-from kedge.engines import block_rows
+from kedge.engines import local as block_rows
 
 X = load_digits(return_X_y=True)[0][:900]
 

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kedge import MSGL, SGL
-from kedge.engines import choose
+from kedge.engines import local as choose
 
 X, _ = make_blobs(90, n_features=5, centers=4, random_state=0)
 OPTIONS = [

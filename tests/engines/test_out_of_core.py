@@ -12,9 +12,8 @@ from sklearn import config_context
 from sklearn.datasets import load_digits
 
 from kedge import MSGL, SGL
-from kedge.engines import block_rows
-from kedge.row_store.scratch_file import BlockFile, ScratchStore
-from kedge.row_store.stored_graph import StoredGraph
+from kedge.engines import local as block_rows
+from kedge.engines.stores import BlockFile, ScratchStore, StoredGraph
 
 X = load_digits(return_X_y=True)[0][:600]
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 import kedge
-from kedge.model.view_scaling import ViewScaling
+from kedge.core.scaling import ViewScaling
 
 
 class OwnSGL(kedge.SGL):

@@ -12,12 +12,11 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines.clusterer import MultiViewBaseline
-from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.clustering_points import cluster_points
-from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
-from kedge.model.row_graphs.component_eigenvectors import find_components, leading_eigenvectors
-from kedge.model.row_problem import View
+from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
+from kedge.baselines.graphs.component_eigenvectors import find_components, leading_eigenvectors
+from kedge.core.labels import cluster_points, number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE
 
 Array = NDArray[np.float64]
 

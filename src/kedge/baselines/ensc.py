@@ -8,12 +8,12 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from kedge.baselines.clusterer import SingleViewBaseline
+from kedge.baselines.coefficients.active_set_elastic_net import ActiveSetSolver, rows_per_block
+from kedge.baselines.coefficients.self_expression_graph import keep_largest_entries
 from kedge.baselines.self_expression import cluster_coefficients, solve_all_rows
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE
+from kedge.core.row_problem import View
 from kedge.kernels.selection import default_threads
-from kedge.model.row_problem import View
-from kedge.model.self_expression.active_set_elastic_net import ActiveSetSolver, rows_per_block
-from kedge.model.self_expression.self_expression_graph import keep_largest_entries
+from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE
 
 
 class EnSC(SingleViewBaseline):

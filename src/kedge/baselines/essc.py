@@ -7,12 +7,9 @@ from numpy.random import RandomState
 from scipy import sparse
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.self_expression import cluster_coefficients, l1_block_memory, solve_all_rows
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
-from kedge.model.row_problem import View
-from kedge.model.self_expression.l1_active_set import ExactL1Solver
-from kedge.model.self_expression.self_expression_admm import AdmmSolver
-from kedge.model.self_expression.sparse_self_expression import (
+from kedge.baselines.coefficients.l1_active_set import ExactL1Solver
+from kedge.baselines.coefficients.self_expression_admm import AdmmSolver
+from kedge.baselines.coefficients.sparse_self_expression import (
     ProximalSolver,
     SelfProducts,
     center_products,
@@ -22,6 +19,9 @@ from kedge.model.self_expression.sparse_self_expression import (
     prepare_products,
     rows_per_block,
 )
+from kedge.baselines.self_expression import cluster_coefficients, l1_block_memory, solve_all_rows
+from kedge.core.row_problem import View
+from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
 
 # Steps and tolerance of each solver where none are given.
 _DEFAULTS = {("l1", "proximal"): (2000, 1e-2), ("l1", "admm"): (2000, 2e-4), ("l0", "proximal"): (500, 1e-3)}

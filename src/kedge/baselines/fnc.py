@@ -12,12 +12,12 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, one_of
-from kedge.model.anchor_selection.row_access import canonical_rows, sample_rows, take_rows
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.row_graphs.balanced_kmeans import balanced_groups, group_means
-from kedge.model.row_graphs.mutual_neighbors import search_memory, weigh_many
-from kedge.model.row_problem import View
+from kedge.baselines.graphs.balanced_kmeans import balanced_groups, group_means
+from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_many
+from kedge.core.labels import number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.core.rows import canonical_rows, sample_rows, take_rows
+from kedge.parameters import BASELINE_RULES, COUNT, one_of
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]

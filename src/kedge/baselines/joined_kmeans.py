@@ -9,10 +9,10 @@ from scipy import sparse
 
 from kedge.baselines.clusterer import MultiViewBaseline
 from kedge.baselines.kmeans import run_kmeans
-from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES
-from kedge.model.anchor_selection.row_access import side_by_side
-from kedge.model.label_rows import nearest_center
-from kedge.model.row_problem import View
+from kedge.core.labels import nearest_center
+from kedge.core.row_problem import View
+from kedge.core.rows import side_by_side
+from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES
 
 
 class JoinedKMeans(MultiViewBaseline):

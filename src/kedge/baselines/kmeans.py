@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from sklearn import cluster
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.label_rows import nearest_center
-from kedge.model.row_problem import View
+from kedge.core.labels import nearest_center, number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.parameters import BASELINE_RULES, COUNT
 
 
 class KMeans(SingleViewBaseline):

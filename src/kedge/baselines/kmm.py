@@ -11,25 +11,23 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from kedge.anchors.rows import fill_up
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
-from kedge.model.anchor_selection.distinct_rows import fill_up
-from kedge.model.anchor_selection.row_access import BLOCK_ENTRIES, canonical_rows
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.clustering_points import cluster_points
-from kedge.model.components import graph_components
-from kedge.model.label_rows import unit_rows
-from kedge.model.row_graphs.adaptive_neighbors import NeighborWeights
-from kedge.model.row_graphs.component_forcing import (
+from kedge.baselines.graphs.adaptive_neighbors import NeighborWeights
+from kedge.baselines.graphs.component_forcing import (
     ForcedGraph,
     ForcingProblem,
     SimplexSide,
     force_components,
     forcing_memory,
 )
-from kedge.model.row_graphs.mutual_neighbors import search_memory, weigh_both_ways
-from kedge.model.row_graphs.sampled_anchors import sampled_anchors, sampling_memory
-from kedge.model.row_problem import View
+from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_both_ways
+from kedge.baselines.graphs.sampled_anchors import sampled_anchors, sampling_memory
+from kedge.core.labels import cluster_points, number_by_first_rows, unit_rows
+from kedge.core.row_problem import View
+from kedge.core.rows import BLOCK_ENTRIES, canonical_rows
+from kedge.core.spectral_map import graph_components
+from kedge.parameters import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 
 Array = NDArray[np.float64]
 

@@ -12,18 +12,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
+from kedge.anchors.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
+from kedge.anchors.select import choose_anchors
 from kedge.baselines.clusterer import MultiViewBaseline
-from kedge.estimators.anchor_graph import checked_anchor_array
-from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES, POSITIVE, one_of, threads_for
+from kedge.clusterer import checked_anchor_array
+from kedge.core.block_step import gram_of
+from kedge.core.labels import cluster_points, nearest_center, number_by_first_rows
+from kedge.core.row_problem import RowProblem, View, build_row_problem, mean_squared_norm
+from kedge.core.scaling import ViewScaling
 from kedge.kernels import solve_rows
-from kedge.model.anchor_selection import choose_anchors
-from kedge.model.anchor_selection.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
-from kedge.model.block_step import gram_of
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.clustering_points import cluster_points
-from kedge.model.label_rows import nearest_center
-from kedge.model.row_problem import RowProblem, View, build_row_problem, mean_squared_norm
-from kedge.model.view_scaling import ViewScaling
+from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, POSITIVE, one_of, threads_for
 
 Array = NDArray[np.float64]
 

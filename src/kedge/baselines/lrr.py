@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 from numpy.random import RandomState
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.row_problem import View
-from kedge.model.self_expression.cosine_graph import cluster_cosines
-from kedge.model.self_expression.low_rank_representation import closed_form, graph_points, robust_coefficients
-from kedge.model.self_expression.row_space import whole_row_space
+from kedge.baselines.coefficients.cosine_graph import cluster_cosines
+from kedge.baselines.coefficients.low_rank_representation import closed_form, graph_points, robust_coefficients
+from kedge.baselines.coefficients.row_space import whole_row_space
+from kedge.core.labels import number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
 
 
 class LRR(SingleViewBaseline):

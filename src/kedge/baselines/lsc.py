@@ -7,18 +7,16 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kedge.anchors.rows import fill_up
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, one_of
-from kedge.model.anchor_selection.distinct_rows import fill_up
-from kedge.model.anchor_selection.row_access import canonical_rows
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.clustering_points import cluster_points
-from kedge.model.label_rows import unit_rows
-from kedge.model.row_graphs.adaptive_neighbors import rows_as_graph
-from kedge.model.row_graphs.bipartite_embedding import embed_graph
-from kedge.model.row_graphs.mutual_neighbors import search_memory, weigh_many
-from kedge.model.row_graphs.sampled_anchors import sampled_anchors, sampling_memory
-from kedge.model.row_problem import View
+from kedge.baselines.graphs.adaptive_neighbors import rows_as_graph
+from kedge.baselines.graphs.bipartite_embedding import embed_graph
+from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_many
+from kedge.baselines.graphs.sampled_anchors import sampled_anchors, sampling_memory
+from kedge.core.labels import cluster_points, number_by_first_rows, unit_rows
+from kedge.core.row_problem import View
+from kedge.core.rows import canonical_rows
+from kedge.parameters import BASELINE_RULES, COUNT, one_of
 
 Array = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 from numpy.random import RandomState
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.estimators.parameter_rules import BASELINE_RULES, POSITIVE
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.row_graphs.spectral_clustering import cluster_affinity
-from kedge.model.row_problem import View
-from kedge.model.self_expression.ridge_representation import ridge_coefficients
+from kedge.baselines.coefficients.ridge_representation import ridge_coefficients
+from kedge.baselines.graphs.spectral_clustering import cluster_affinity
+from kedge.core.labels import number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.parameters import BASELINE_RULES, POSITIVE
 
 
 class LSR(SingleViewBaseline):

@@ -12,12 +12,12 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines.clusterer import MultiViewBaseline
-from kedge.estimators.parameter_rules import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE, one_of
-from kedge.model.block_step import squared_norm
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.row_graphs.adaptive_neighbors import weigh_neighbors
-from kedge.model.row_graphs.spectral_clustering import cluster_affinity
-from kedge.model.row_problem import View
+from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
+from kedge.baselines.graphs.spectral_clustering import cluster_affinity
+from kedge.core.block_step import squared_norm
+from kedge.core.labels import number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE, one_of
 
 Array = NDArray[np.float64]
 

@@ -11,12 +11,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from kedge.engines.library_threads import one_thread_per_library
-from kedge.kernels.selection import default_threads
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.row_graphs.spectral_clustering import cluster_affinity
-from kedge.model.self_expression.self_expression_graph import symmetric_graph
-from kedge.model.self_expression.sparse_self_expression import rows_per_block
+from kedge.baselines.coefficients.self_expression_graph import symmetric_graph
+from kedge.baselines.coefficients.sparse_self_expression import rows_per_block
+from kedge.baselines.graphs.spectral_clustering import cluster_affinity
+from kedge.core.labels import number_by_first_rows
+from kedge.kernels.selection import default_threads, one_thread_per_library
 
 Result = TypeVar("Result")
 

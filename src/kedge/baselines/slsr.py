@@ -7,13 +7,13 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.engines.library_threads import one_thread_per_library
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.row_graphs.spectral_clustering import cluster_affinity
-from kedge.model.row_problem import View
-from kedge.model.self_expression.residual_classes import classify_by_residual
-from kedge.model.self_expression.ridge_representation import ridge_coefficients
+from kedge.baselines.coefficients.residual_classes import classify_by_residual
+from kedge.baselines.coefficients.ridge_representation import ridge_coefficients
+from kedge.baselines.graphs.spectral_clustering import cluster_affinity
+from kedge.core.labels import number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.kernels.selection import one_thread_per_library
+from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
 
 
 class SLSR(SingleViewBaseline):

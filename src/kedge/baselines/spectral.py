@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE, one_of
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.row_problem import View
+from kedge.core.labels import number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
 
 
 class SpectralClustering(SingleViewBaseline):

@@ -5,18 +5,18 @@ from typing import Any, ClassVar
 from numpy.random import RandomState
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.self_expression import cluster_coefficients, l1_block_memory, solve_all_rows
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, POSITIVE
-from kedge.model.row_problem import View
-from kedge.model.self_expression.self_expression_admm import AdmmSolver
-from kedge.model.self_expression.self_expression_graph import keep_largest_share
-from kedge.model.self_expression.sparse_self_expression import (
+from kedge.baselines.coefficients.self_expression_admm import AdmmSolver
+from kedge.baselines.coefficients.self_expression_graph import keep_largest_share
+from kedge.baselines.coefficients.sparse_self_expression import (
     center_products,
     keeps_gram,
     least_coherence,
     prepare_products,
     rows_per_block,
 )
+from kedge.baselines.self_expression import cluster_coefficients, l1_block_memory, solve_all_rows
+from kedge.core.row_problem import View
+from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE
 
 
 class SSC(SingleViewBaseline):

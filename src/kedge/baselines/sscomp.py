@@ -9,20 +9,20 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.self_expression import map_row_blocks
-from kedge.estimators.parameter_rules import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
-from kedge.kernels.selection import default_threads
-from kedge.model.cluster_numbers import number_by_first_rows
-from kedge.model.row_graphs.spectral_clustering import cluster_affinity
-from kedge.model.row_problem import View
-from kedge.model.self_expression.matching_pursuit import (
+from kedge.baselines.coefficients.matching_pursuit import (
     fill_gram,
     prepare_atoms,
     pursue_block,
     rows_per_block,
     wants_gram,
 )
-from kedge.model.self_expression.self_expression_graph import symmetric_graph
+from kedge.baselines.coefficients.self_expression_graph import symmetric_graph
+from kedge.baselines.graphs.spectral_clustering import cluster_affinity
+from kedge.baselines.self_expression import map_row_blocks
+from kedge.core.labels import number_by_first_rows
+from kedge.core.row_problem import View
+from kedge.kernels.selection import default_threads
+from kedge.parameters import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 
 # Rows of the Gram matrix that one thread forms at a time.
 _GRAM_ROWS = 512

@@ -11,10 +11,10 @@ from kedge.comparison.fit_alone import fit_alone
 from kedge.comparison.fit_task import FitRecord, FitTask, why_not
 from kedge.comparison.method_names import MethodChoice, read_methods
 from kedge.comparison.result import SCORES, SIDE_BY_SIDE, Comparison, MethodResult
-from kedge.estimators.view_forms import NamedViews, single_matrix, split_views
-from kedge.estimators.view_input import Views, check_views
-from kedge.metrics.contingency import as_numbers
+from kedge.inputs import Views, check_views
+from kedge.metrics import as_numbers
 from kedge.sources.stored_view import StoredView
+from kedge.view_forms import NamedViews, single_matrix, split_views
 
 
 def compare(

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from kedge.baselines.memory import machine_memory, refuse
 from kedge.comparison.method_names import MethodChoice
-from kedge.estimators.view_input import Views
-from kedge.model.anchor_selection.row_access import side_by_side
+from kedge.core.rows import side_by_side
+from kedge.inputs import Views
 from kedge.sources.arrays import learn_array_scaling
 
 # Ward's method keeps the distances of all pairs twice while it joins them.

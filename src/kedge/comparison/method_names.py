@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.cluster import AgglomerativeClustering
 
 from kedge.baselines.registry import available, find_method
-from kedge.estimators.multi_view import MSGL
-from kedge.estimators.single_view import SGL
+from kedge.msgl import MSGL
+from kedge.sgl import SGL
 
 # Names of ours and of scikit-learn's that are no baselines, and short names of baselines.
 _OWN = ("sgl", "msgl")

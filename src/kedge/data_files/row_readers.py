@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.row_problem import View
-from kedge.row_store.scratch_file import disk_errors_explained
+from kedge.core.row_problem import View
+from kedge.engines.stores import disk_errors_explained
 from kedge.sources.row_ranges import (
     GAP_BYTES,
     PIECE_BYTES,

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.block_step import RowBlock
-from kedge.model.pass_summary import Mergeable
+from kedge.core.block_step import Mergeable, RowBlock
 
 Sums = TypeVar("Sums", bound=Mergeable)
 
@@ -16,7 +15,7 @@ Sums = TypeVar("Sums", bound=Mergeable)
 class Engine(Protocol):
     """Runs functions over all blocks of rows and keeps the coefficients between passes.
 
-    Functions get a :class:`kedge.model.block_step.RowBlock` with the coefficients of the last pass. They may run in
+    Functions get a :class:`kedge.core.block_step.RowBlock` with the coefficients of the last pass. They may run in
     other threads or processes, so they are built of picklable parts and change nothing. What they return is merged in
     the order of the rows, in a fixed tree.
     """

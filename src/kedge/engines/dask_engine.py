@@ -16,14 +16,13 @@ from distributed import Client, default_client, futures_of, wait
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.engines.block_rows import cut_rows
+from kedge.core.block_step import MergeTree, PassSummary, RowBlock
+from kedge.core.exact_structure import AnchorPairs
+from kedge.core.labels import ClusterSums, embed_block
+from kedge.core.scaling import ViewScaling
 from kedge.engines.contract import Sums
-from kedge.model.block_step import RowBlock
-from kedge.model.exact_structure import AnchorPairs
-from kedge.model.label_rows import ClusterSums, embed_block
-from kedge.model.pass_summary import MergeTree, PassSummary
-from kedge.model.view_scaling import ViewScaling
-from kedge.row_store.stored_graph import join_blocks, mapped_columns
+from kedge.engines.local import cut_rows
+from kedge.engines.stores import join_blocks, mapped_columns
 from kedge.sources.arrays import ArraySource
 from kedge.sources.dask_rows import blocks_of, place_in_array
 from kedge.sources.stored_view import refuse_not_finite

@@ -1,8 +1,12 @@
-"""Which row solver is used: the compiled one, or its twin with one warning where the extension is missing."""
+"""Which row solver is used, and how many threads it and the libraries around it may take."""
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+
+from threadpoolctl import ThreadpoolController
 
 from kedge.kernels.contract import Kernel
 from kedge.kernels.reference import ReferenceKernel
@@ -43,3 +47,15 @@ def default_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread_per_library() -> Iterator[None]:
+    """Hold BLAS and OpenMP to one thread each: blocks of rows run side by side instead, and pools do not fight."""
+    with _thread_pools().limit(limits=1):
+        yield

@@ -3,8 +3,8 @@
 from typing import Any
 
 from kedge.baselines.registry import available
-from kedge.estimators.multi_view import MSGL
-from kedge.estimators.single_view import SGL
+from kedge.msgl import MSGL
+from kedge.sgl import SGL
 
 
 def storable_classes() -> dict[str, type[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kedge.model.view_scaling import SCALES
+from kedge.core.scaling import SCALES
 
 # Attributes that scikit-learn's mixins leave; all others are fitted ones, which end in an underscore.
 _OF_MIXINS = {"_n_features_out", "_sklearn_output_config"}

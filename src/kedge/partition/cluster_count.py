@@ -66,9 +66,7 @@ def count_clusters(
     return count_touching(graph, seed, least, most, n_threads)
 
 
-def count_touching(
-    graph: sparse.csr_array, seed: int, least: int, most: int, n_threads: int = 1
-) -> CountEvidence:
+def count_touching(graph: sparse.csr_array, seed: int, least: int, most: int, n_threads: int = 1) -> CountEvidence:
     """Choose the number of communities at the lowest resolution, from 1 on, that keeps most information.
 
     A walk along the edges starts in one cluster and ends in another. What the first says about the second, as a share

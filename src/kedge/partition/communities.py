@@ -13,9 +13,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state, check_scalar
 
+from kedge.core.labels import number_by_first_rows
 from kedge.kernels.contract import CommunityGraph
 from kedge.kernels.selection import choose_kernel
-from kedge.model.cluster_numbers import number_by_first_rows
 from kedge.partition.checked_graph import checked_graph
 
 # The algorithm is compiled here because igraph and leidenalg are under the GPL and graspologic-native takes lists of

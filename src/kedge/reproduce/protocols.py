@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from kedge.baselines.registry import find_method
-from kedge.estimators.multi_view import MSGL
-from kedge.estimators.single_view import SGL
 from kedge.metrics import ari, clustering_accuracy, inverse_purity, nmi, purity
+from kedge.msgl import MSGL
 from kedge.reproduce.data_rows import DataRows, load_rows
 from kedge.reproduce.units import Unit
+from kedge.sgl import SGL
 
 # Ours, by name; every other name is that of a baseline.
 OURS = {"SGL": SGL, "MSGL": MSGL}

@@ -7,10 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.projection import ROWS_FOR_DIRECTIONS, with_projection
-from kedge.model.row_problem import View
-from kedge.model.view_scaling import BlockStatistics, ViewScaling, choose_scale, learn_scaling
-from kedge.sources.contract import Rows
+from kedge.core.row_problem import View
+from kedge.core.rows import Rows
+from kedge.core.scaling import (
+    ROWS_FOR_DIRECTIONS,
+    BlockStatistics,
+    ViewScaling,
+    choose_scale,
+    learn_scaling,
+    with_projection,
+)
 from kedge.sources.dask_rows import DaskReader, DaskStatistics
 from kedge.sources.stored_view import StoredView
 

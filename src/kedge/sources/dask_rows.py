@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.model.block_step import squared_norm
-from kedge.model.view_scaling import ViewScaling
+from kedge.core.block_step import squared_norm
+from kedge.core.scaling import ViewScaling
 from kedge.sources.view_reader import SortedRows
 
 
@@ -80,7 +80,7 @@ class DaskReader:
 
 @dataclass(frozen=True)
 class DaskStatistics:
-    """Statistics of a Dask array by its own reductions; see :class:`kedge.model.view_scaling.ViewStatistics`."""
+    """Statistics of a Dask array by its own reductions; see :class:`kedge.core.scaling.ViewStatistics`."""
 
     reader: DaskReader
     columns_of_view: NDArray[np.intp] | None  # Columns that belong to the view.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.model.label_rows import DAMPING_POWER, cluster_coordinates, unit_rows
+from kedge.core.labels import DAMPING_POWER, cluster_coordinates, unit_rows
 from kedge.plots.numbers.fitted_model import count_clusters, labels_of, needed, row_slices, sampled_by_cluster
 
 Array = NDArray[np.float64]

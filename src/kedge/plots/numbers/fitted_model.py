@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kedge.model.anchor_selection.row_access import sample_rows
+from kedge.core.rows import sample_rows
 
 # Rows that are looked at together where all rows are.
 ROWS_PER_BLOCK = 65_536

@@ -1,0 +1,1 @@
+"""Anchors: the few prototypes from which every row is rebuilt."""

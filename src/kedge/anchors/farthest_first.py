@@ -1,0 +1,256 @@
+"""Anchors by farthest-first search: each new one is the row that the others rebuild worst."""
+
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from kedge.anchors.lines import SAME_LINE, cosines, unit_rows
+from kedge.core.rows import dense_rows, sample_rows, take_rows
+
+Array = NDArray[np.float64]
+
+# Sweeps of coordinate descent and steps of fixed signs between two looks at the bounds.
+SWEEPS = 2
+SIGN_STEPS = 8
+# Keeps linear systems solvable; moves slopes, and so the lower bound, by as much times the fidelity.
+_RIDGE = 1e-14
+
+
+def lasso_bounds(gram: Array, products: Array, coefficients: Array, fidelity: float) -> tuple[Array, Array]:
+    """Return upper and lower bounds of the costs at the given coefficients; they meet at the solution.
+
+    Parameters
+    ----------
+    gram : array of shape (k, k)
+        Inner products of the dictionary rows, ones on the diagonal.
+    products : array of shape (n, k)
+        Inner products of the n unit vectors with the dictionary.
+    coefficients : array of shape (n, k)
+        Any coefficients.
+    fidelity : float
+        Weight of the squared error, above 1.
+
+    Returns
+    -------
+    upper, lower : arrays of shape (n,)
+        Bounds of the minimal costs. O(n k^2).
+    """
+    correlations = products - coefficients @ gram
+    # x'r and r'r for the residual r = x - c D, with x'x = 1.
+    with_point = 1.0 - np.einsum("ij,ij->i", products, coefficients)
+    squared = np.maximum(with_point - np.einsum("ij,ij->i", correlations, coefficients), 0.0)
+    upper = np.abs(coefficients).sum(axis=1) + 0.5 * fidelity * squared
+    largest = np.abs(correlations).max(axis=1, initial=0.0)
+    # The dual value of s * fidelity * r is fidelity (s x'r - s^2 r'r / 2), feasible while |s| fidelity largest <= 1.
+    tiny = np.finfo(np.float64).tiny
+    limit = 1.0 / np.maximum(fidelity * largest, tiny)
+    scale = np.clip(with_point / np.maximum(squared, tiny), -limit, limit)
+    return upper, fidelity * (scale * with_point - 0.5 * scale * scale * squared)
+
+
+def improve_lasso(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
+    """Return better coefficients: sweeps of coordinate descent to find the signs, then steps that keep them.
+
+    Coordinate descent alone creeps when dictionary rows are alike; with the right signs one linear system is exact.
+    All n problems go side by side. O(n a^2) per sweep and O(n b^3) per step for a coordinates in use by some problem
+    and at most b by any one.
+    """
+    improved = _sweep(gram, products, coefficients, fidelity)
+    costs = _costs(gram, products, improved, fidelity)
+    rows = np.arange(len(products))
+    for _ in range(SIGN_STEPS):
+        stepped = _step_within_signs(gram, products[rows], improved[rows], fidelity)
+        after = _costs(gram, products[rows], stepped, fidelity)
+        # The solution, or a singular system, yields no descent and ends the steps of its problem.
+        better = after < costs[rows]
+        rows = rows[better]
+        if not len(rows):
+            break
+        improved[rows], costs[rows] = stepped[better], after[better]
+    return improved
+
+
+def _sweep(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
+    """Sweep the coordinates that are in use or break the optimality condition for some problem."""
+    threshold = 1.0 / fidelity
+    correlations = products - coefficients @ gram
+    swept = np.flatnonzero((coefficients != 0).any(axis=0) | (np.abs(correlations) > threshold).any(axis=0))
+    # One coordinate of all problems is then one stretch of memory.
+    values = np.ascontiguousarray(coefficients[:, swept].T)
+    slopes = np.ascontiguousarray(correlations[:, swept].T)
+    local = np.ascontiguousarray(gram[np.ix_(swept, swept)])
+    for _ in range(SWEEPS):
+        for j in range(len(swept)):
+            target = values[j] + slopes[j]
+            new = target - np.minimum(np.maximum(target, -threshold), threshold)
+            slopes -= np.multiply.outer(local[j], new - values[j])
+            values[j] = new
+    improved = coefficients.copy()
+    improved[:, swept] = values.T
+    return improved
+
+
+def _step_within_signs(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
+    """Go toward the minimiser for the present signs, K_SS c_S = p_S - sign(c_S) / fidelity, as far as signs allow."""
+    used = coefficients != 0
+    width = int(used.sum(axis=1).max(initial=0))
+    # The coordinates in use come first; the rest of a problem with fewer is padding.
+    support = np.argsort(~used, axis=1, kind="stable")[:, :width]
+    inside = np.take_along_axis(used, support, axis=1)
+    now = np.take_along_axis(coefficients, support, axis=1)
+    system = gram[support[:, :, None], support[:, None, :]] * (inside[:, :, None] & inside[:, None, :])
+    system[:, np.arange(width), np.arange(width)] += np.where(inside, _RIDGE, 1.0)
+    right = (np.take_along_axis(products, support, axis=1) - np.sign(now) / fidelity) * inside
+    try:
+        target = np.linalg.solve(system, right[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        return coefficients
+    crossing = inside & (np.sign(target) != np.sign(now))
+    shares = np.divide(np.abs(now), np.abs(now) + np.abs(target), out=np.ones_like(now), where=crossing)
+    share = shares.min(axis=1, initial=1.0, keepdims=True)
+    moved = np.where(crossing & (shares <= share), 0.0, now + share * (target - now))
+    stepped = coefficients.copy()
+    np.put_along_axis(stepped, support, np.where(inside, moved, 0.0), axis=1)
+    return stepped
+
+
+def _costs(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
+    """Return ||c||_1 + (fidelity / 2) (1 - 2 p'c + c'Kc)."""
+    squared = 1.0 + np.einsum("ij,ij->i", coefficients @ gram - 2.0 * products, coefficients)
+    return np.asarray(np.abs(coefficients).sum(axis=1) + 0.5 * fidelity * squared)
+
+
+LEAST_CANDIDATES, CANDIDATES_PER_ANCHOR = 5_000, 5
+FIDELITY = 150.0
+# Costs closer than the larger of these, the second times fidelity^2, count as equal: rounding keeps bounds apart.
+TOLERANCE, ROUNDING = 1e-9, 1e-13
+# Problems improved at a time while looking for the worst represented row.
+BATCH = 32
+# Rounds of improvement per anchor: far more than are needed, unless costs are equal beyond rounding.
+MAX_ROUNDS = 200
+
+
+def farthest_first_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
+    """Return the rows chosen by :func:`farthest_first_rows`, as they stand in X."""
+    return dense_rows(X, farthest_first_rows(X, n_anchors, random_state))
+
+
+def farthest_first_rows(
+    X: Any, n_anchors: int, random_state: RandomState, *, fidelity: float = FIDELITY
+) -> NDArray[np.intp]:
+    """Choose rows greedily: a random one, then always the one worst represented by those chosen.
+
+    The cost of a row x, at unit length, is min_c ||c||_1 + (fidelity / 2) ||x - c D||^2 over the chosen rows D, at unit
+    length too. Zero rows are never chosen; of several rows on one line one is chosen.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        The rows; not changed.
+    n_anchors : int
+        Number of rows wanted.
+    random_state : RandomState
+        Draws the candidates, the order that breaks ties, and with it the first row.
+    fidelity : float, default=150
+        Weight of the squared error; must exceed 1, below which all costs are equal.
+
+    Returns
+    -------
+    rows : ndarray of shape (at most n_anchors,)
+        Row numbers in the order chosen; fewer when every candidate lies on a chosen line.
+
+    Notes
+    -----
+    Candidates are a uniform sample of s = max(5000, 5 n_anchors) rows. Costs only fall as rows are added, so earlier
+    costs are upper bounds, and only rows whose bound exceeds the best lower bound are looked at (lazy search).
+    O(s n_anchors d) for inner products and O(s n_anchors^2) to keep the bounds, plus the lasso problems of the rows
+    looked at. Memory 2 s n_anchors numbers beside the candidates in float64.
+
+    References
+    ----------
+    You, Li, Robinson and Vidal, "Self-representation based unsupervised exemplar selection in a union of subspaces",
+    IEEE Transactions on Pattern Analysis and Machine Intelligence, 2020.
+    """
+    if not fidelity > 1:
+        raise ValueError(f"fidelity={fidelity} should be above 1; below it all costs are equal. Try 15 to 200")
+    size = max(LEAST_CANDIDATES, CANDIDATES_PER_ANCHOR * n_anchors)
+    rows = sample_rows(X.shape[0], size, random_state)
+    units, nonzero = unit_rows(take_rows(X, rows))
+    if not len(nonzero):
+        return np.empty(0, dtype=np.intp)
+    # Exact ties, such as rows orthogonal to all chosen ones, go to the first in a random order.
+    order = random_state.permutation(len(nonzero))
+    search = _LazySearch(units[order], min(n_anchors, len(nonzero)), fidelity)
+    worst: int | None = 0
+    while worst is not None and search.n_chosen < search.capacity:
+        search.choose(worst)
+        worst = search.find_worst()
+    return np.asarray(rows[nonzero[order[search.chosen]]], dtype=np.intp)
+
+
+class _LazySearch:
+    """Coefficients and upper bounds of the costs of all candidates for the rows chosen so far."""
+
+    def __init__(self, units: Any, capacity: int, fidelity: float) -> None:
+        n_rows = units.shape[0]
+        self.units = units
+        self.capacity = capacity
+        self.fidelity = fidelity
+        self.tolerance = max(TOLERANCE, ROUNDING * fidelity**2)
+        self.chosen: list[int] = []
+        self.products = np.zeros((n_rows, capacity))
+        self.coefficients = np.zeros((n_rows, capacity))
+        self.gram = np.zeros((capacity, capacity))
+        self.upper = np.full(n_rows, 0.5 * fidelity)
+        # A row at the angle t to a single chosen row costs about (fidelity - 1) t^2 / 2 more than the chosen row.
+        self.on_a_chosen_line = 1.0 - 0.5 / fidelity + (fidelity - 1.0) * SAME_LINE
+
+    @property
+    def n_chosen(self) -> int:
+        return len(self.chosen)
+
+    def choose(self, row: int) -> None:
+        """Add a row to the chosen ones and lower all bounds by the best step along it alone."""
+        k = self.n_chosen
+        products = cosines(self.units, dense_rows(self.units, np.array([row])))[:, 0]
+        self.chosen.append(row)
+        self.products[:, k] = products
+        self.gram[k, : k + 1] = self.gram[: k + 1, k] = self.products[row, : k + 1]
+        self.gram[k, k] = 1.0
+        slopes = products - self.coefficients[:, :k] @ self.gram[:k, k]
+        steps = slopes - np.clip(slopes, -1.0 / self.fidelity, 1.0 / self.fidelity)
+        self.coefficients[:, k] = steps
+        self.upper += np.abs(steps) + self.fidelity * steps * (0.5 * steps - slopes)
+        # Below every cost, so that a chosen row is never found again.
+        self.upper[self.chosen] = -1.0
+
+    def find_worst(self) -> int | None:
+        """Return the candidate of the largest cost, or None if every candidate lies on a chosen line.
+
+        Bounds are tightened until no other candidate can cost more than the best by the tolerance.
+        """
+        lower = np.full(len(self.upper), -np.inf)
+        for _ in range(MAX_ROUNDS):
+            best = int(lower.argmax())
+            level = max(float(lower[best]), self.on_a_chosen_line)
+            in_doubt = (self.upper > level + self.tolerance) & (self.upper - lower > self.tolerance)
+            if lower[best] > self.on_a_chosen_line:
+                in_doubt[best] = False
+            rows = np.flatnonzero(in_doubt)
+            if not len(rows):
+                break
+            self._tighten(rows[np.argsort(-self.upper[rows], kind="stable")[:BATCH]], lower)
+        best = int(lower.argmax())
+        if lower[best] <= self.on_a_chosen_line:
+            return None
+        ties = np.flatnonzero(lower >= self.upper[best] - self.tolerance)
+        return int(ties[0]) if len(ties) else best
+
+    def _tighten(self, rows: NDArray[np.intp], lower: Array) -> None:
+        k = self.n_chosen
+        gram, products = self.gram[:k, :k], self.products[rows, :k]
+        improved = improve_lasso(gram, products, self.coefficients[rows, :k], self.fidelity)
+        self.coefficients[rows, :k] = improved
+        self.upper[rows], lower[rows] = lasso_bounds(gram, products, improved, self.fidelity)

@@ -1,0 +1,167 @@
+"""Anchors from a randomised tree that splits the rows by direction."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from kedge.anchors.lines import SAME_LINE, cluster_lines, cosines, unit_rows
+from kedge.core.rows import dense_rows, sample_rows, take_rows
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 10
+SPLIT_ROUNDS = 10
+REDRAWS = 5
+# Singular values only rank the splits: a relative change below this ends the search for one.
+_PRECISION = 1e-6
+_LANCZOS_STEPS = 20
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A set of rows, and what splitting it in two would give."""
+
+    rows: Rows  # Shape (any,). Row numbers.
+    direction: Array  # Shape (n_features,). First right singular vector of the rows at unit length.
+    strength: float  # Squared first singular value.
+
+
+@dataclass(frozen=True)
+class Split:
+    """A leaf with its two children; the gain is what the children's strengths add to the leaf's."""
+
+    leaf: Leaf
+    children: tuple[Leaf, Leaf] | None
+
+    @property
+    def gain(self) -> float:
+        """Return the gain; minus infinity if the leaf cannot be split."""
+        if self.children is None:
+            return -np.inf
+        return self.children[0].strength + self.children[1].strength - self.leaf.strength
+
+
+def hierarchical_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
+    """Return one row per leaf of :func:`grow_leaves`: the one closest in direction to the leaf's first singular vector.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        The rows; not changed.
+    n_anchors : int
+        Number of leaves wanted.
+    random_state : RandomState
+        Draws the sample and the seeds of the splits, so that several calls give several sets of anchors.
+
+    Returns
+    -------
+    anchors : ndarray of shape (at most n_anchors, n_features)
+        Distinct rows of X as they stand there; fewer when the rows have fewer directions.
+
+    Notes
+    -----
+    The tree grows on a uniform sample of s = max(5000, 10 n_anchors) rows, zero rows left out, all at unit length. A
+    level of the tree costs O(s d) times at most 10 rounds of each split and 20 steps for each singular value; a
+    balanced tree has log2(n_anchors) levels, the worst has n_anchors. Memory: the sample in float64 and a copy.
+
+    References
+    ----------
+    Abdolali, Gillis and Rahmati, "Scalable and robust sparse subspace clustering using randomized clustering and
+    multilayer graphs", Signal Processing, 2019. The rule by which a leaf splits is our reconstruction, with the gain of
+    Gillis, Kuang and Park, "Hierarchical clustering of hyperspectral images using rank-two nonnegative matrix
+    factorization", 2015.
+    """
+    sampled = sample_rows(X.shape[0], max(LEAST_SAMPLE, ROWS_PER_ANCHOR * n_anchors), random_state)
+    units, nonzero = unit_rows(take_rows(X, sampled))
+    if not len(nonzero):
+        return np.empty((0, X.shape[1]), dtype=X.dtype)
+    leaves = grow_leaves(units, n_anchors, random_state)
+    return dense_rows(X, sampled[nonzero[[_middle_row(units, leaf) for leaf in leaves]]])
+
+
+def grow_leaves(units: Any, n_leaves: int, random_state: RandomState) -> list[Leaf]:
+    """Split the leaf of the largest gain until there are enough leaves or none can be split.
+
+    Parameters
+    ----------
+    units : ndarray or CSR array of shape (n_rows, n_features)
+        Rows of unit length.
+    n_leaves : int
+        Number of leaves wanted.
+    random_state : RandomState
+        Draws the seeds of the splits.
+
+    Returns
+    -------
+    leaves : list of Leaf
+        Their rows partition all rows.
+    """
+    everything = np.arange(units.shape[0])
+    splits = [_split(units, _make_leaf(units, everything, random_state), random_state)]
+    while len(splits) < n_leaves:
+        best = max(range(len(splits)), key=lambda i: splits[i].gain)
+        children = splits[best].children
+        if children is None:
+            break
+        splits[best : best + 1] = [_split(units, child, random_state) for child in children]
+    return [split.leaf for split in splits]
+
+
+def _split(units: Any, leaf: Leaf, random_state: RandomState) -> Split:
+    """Split by 2-means on lines from a random pair of directions; a split with an empty side is drawn again."""
+    members = units[leaf.rows]
+    for _ in range(REDRAWS + 1):
+        first = int(random_state.randint(len(leaf.rows)))
+        seeds = dense_rows(members, np.array([first]))
+        others = np.flatnonzero(_closeness(members, seeds[0]) <= 1.0 - SAME_LINE)
+        if not len(others):
+            break
+        second = int(others[random_state.randint(len(others))])
+        sides, _ = cluster_lines(members, np.vstack([seeds, dense_rows(members, np.array([second]))]), SPLIT_ROUNDS)
+        if 0 < sides.sum() < len(sides):
+            left, right = (_make_leaf(units, leaf.rows[sides == side], random_state) for side in (0, 1))
+            return Split(leaf, (left, right))
+    return Split(leaf, None)
+
+
+def _make_leaf(units: Any, rows: Rows, random_state: RandomState) -> Leaf:
+    direction, strength = leading_direction(units[rows], random_state)
+    return Leaf(rows, direction, strength)
+
+
+def leading_direction(units: Any, random_state: RandomState) -> tuple[Array, float]:
+    """Return the first right singular vector and the square of its singular value.
+
+    Lanczos' method on U U' with full orthogonalisation: the best vector within the span of v, (U U')v, (U U')^2 v, ...
+    for a random v, which is not orthogonal to the answer. Cost O(nnz) per step, at most 20 steps; good to about 1e-6.
+    """
+    n_rows = units.shape[0]
+    basis, images = np.empty((0, n_rows)), np.empty((0, n_rows))
+    next_vector, strength = random_state.standard_normal(n_rows), 0.0
+    for _ in range(min(_LANCZOS_STEPS, n_rows)):
+        basis = np.vstack([basis, next_vector / np.linalg.norm(next_vector)])
+        images = np.vstack([images, units @ (units.T @ basis[-1])])
+        values, vectors = np.linalg.eigh(basis @ images.T)
+        before, strength = strength, float(values[-1])
+        next_vector = images[-1]
+        for _ in range(2):
+            next_vector = next_vector - (basis @ next_vector) @ basis
+        if strength - before <= _PRECISION * strength or np.linalg.norm(next_vector) <= _PRECISION * strength:
+            break
+    direction = np.asarray(units.T @ (vectors[:, -1] @ basis))
+    return direction / np.linalg.norm(direction), strength
+
+
+def _middle_row(units: Any, leaf: Leaf) -> int:
+    closeness = _closeness(units[leaf.rows], leaf.direction)
+    # Rows on one line differ by rounding only; the first of them is the same for dense and sparse input.
+    return int(leaf.rows[(closeness >= closeness.max() - _ROUNDING).argmax()])
+
+
+def _closeness(units: Any, direction: Array) -> Array:
+    return np.abs(cosines(units, direction[None, :]))[:, 0]

@@ -1,0 +1,150 @@
+"""The choice of anchors by name: k-means, random or spread-out rows, farthest first, or a randomised tree."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+
+from kedge.anchors.farthest_first import farthest_first_anchors
+from kedge.anchors.hierarchical import hierarchical_anchors
+from kedge.anchors.kmeans import kmeans_anchors, plusplus_anchors
+from kedge.anchors.rows import fill_up
+from kedge.core.rows import canonical_rows, dense_rows, sample_rows
+
+ANCHOR_METHODS = ("kmeans", "random", "plusplus", "ffs", "hierarchical")
+
+
+def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state: Any = None) -> NDArray[Any]:
+    """Choose anchors, the prototypes from which every row of X is rebuilt.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows. Not changed, and never made dense as a whole.
+    n_anchors : int
+        Number of anchors, from 1 to n_samples.
+    method : {"kmeans", "random", "plusplus", "ffs", "hierarchical"}, default="kmeans"
+        - "kmeans": centres of k-means on a sample of max(5000, 50 n_anchors) rows.
+        - "random": distinct random rows.
+        - "plusplus": rows drawn as k-means++ draws its starts, so spread out, from the sample that "kmeans" seeds.
+        - "ffs": farthest-first search by self-representation. Always adds the row worst rebuilt, in the sense of the
+          lasso, from those chosen, among a sample of max(5000, 5 n_anchors) rows. Covers small clusters; blind to the
+          lengths of rows.
+        - "hierarchical": one row per leaf of a randomised tree that splits a sample of max(5000, 10 n_anchors) rows
+          by direction.
+    random_state : int, RandomState instance or None, default=None
+        Seed of every draw.
+
+    Returns
+    -------
+    anchors : ndarray of shape (n_anchors, n_features)
+        Distinct anchors, of the dtype of X if it is float32 or float64, float64 otherwise. Duplicates are replaced by
+        further distinct rows of X; when none is left there are fewer anchors than asked for.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If X has fewer distinct rows than ``n_anchors``.
+
+    Notes
+    -----
+    With m anchors and d features (stored entries per row, if X is sparse), beyond one look at X:
+
+    - "random": O(m d);
+    - "plusplus": O(max(1000, 5 m) m d);
+    - "kmeans": at most 20 rounds of O(max(5000, 50 m) m d);
+    - "ffs": O(max(5000, 5 m) m (d + m)), and tens of lasso problems of at most m unknowns per anchor;
+    - "hierarchical": O(max(5000, 10 m) d) per level of the tree, times the rounds of each split.
+
+    None grows with the number of rows, except where X has so few distinct rows that all are searched.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kedge.anchors.select import select_anchors
+    >>> X = np.array([[0.0, 0.0], [0.0, 2.0], [9.0, 0.0], [9.0, 2.0]])
+    >>> anchors = select_anchors(X, 2, random_state=0)
+    >>> anchors[anchors[:, 0].argsort()]
+    array([[0., 1.],
+           [9., 1.]])
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    _check_request(X.shape[0], n_anchors, method)
+    return choose_anchors(X, int(n_anchors), method, check_random_state(random_state))
+
+
+def choose_anchors(
+    X: Any, n_anchors: int, method: str, random_state: RandomState, *, signed: bool = False
+) -> NDArray[Any]:
+    """Choose anchors from validated input; see :func:`select_anchors` for the methods and their cost.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Finite rows, float32 or float64; not changed.
+    n_anchors : int
+        From 1 to n_samples.
+    method : str
+        One of ``ANCHOR_METHODS``.
+    random_state : RandomState
+        Makes every draw.
+    signed : bool, default=False
+        For models whose weights may be negative: a and -a count as one anchor, and anchors have unit length. Zero rows
+        are left out, unless there is nothing else: then one zero anchor is returned.
+
+    Returns
+    -------
+    anchors : ndarray of shape (n_anchors, n_features)
+        Distinct anchors of the dtype of X; fewer, with a ConvergenceWarning, if X has fewer distinct rows (lines, if
+        signed).
+    """
+    X = canonical_rows(X)
+    if method == "kmeans":
+        found = kmeans_anchors(X, n_anchors, random_state, signed=signed)
+    elif method == "random":
+        found = random_anchors(X, n_anchors, random_state)
+    elif method == "plusplus":
+        found = plusplus_anchors(X, n_anchors, random_state)
+    elif method == "ffs":
+        found = farthest_first_anchors(X, n_anchors, random_state)
+    elif method == "hierarchical":
+        found = hierarchical_anchors(X, n_anchors, random_state)
+    else:
+        raise ValueError(f"method={method!r} should be one of {', '.join(map(repr, ANCHOR_METHODS))}")
+    anchors = fill_up(X, found, n_anchors, random_state, signed=signed)
+    if signed and not len(anchors):
+        anchors = np.zeros((1, X.shape[1]), dtype=X.dtype)
+    if len(anchors) < n_anchors:
+        kind = "rows up to sign and length" if signed else "rows"
+        warnings.warn(
+            f"X has only {len(anchors)} distinct {kind}, n_anchors={n_anchors} were asked for and {len(anchors)} are "
+            f"returned; ask for at most {len(anchors)} anchors",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return anchors
+
+
+def random_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
+    """Return ``n_anchors`` random rows, drawn without replacement; equal rows may be among them. O(n_anchors d)."""
+    return dense_rows(X, sample_rows(X.shape[0], n_anchors, random_state))
+
+
+def _check_request(n_samples: int, n_anchors: Any, method: Any) -> None:
+    if isinstance(n_anchors, bool) or not isinstance(n_anchors, int | np.integer):
+        raise TypeError(
+            f"n_anchors={n_anchors!r} should be an int from 1 to n_samples={n_samples}; give a whole number"
+        )
+    if not 1 <= int(n_anchors) <= n_samples:
+        raise ValueError(
+            f"n_anchors={n_anchors} should be an int from 1 to n_samples={n_samples}; "
+            f"ask for at most {n_samples} anchors or give more rows"
+        )
+    if method not in ANCHOR_METHODS:
+        raise ValueError(
+            f"method={method!r} should be one of {', '.join(map(repr, ANCHOR_METHODS))}; choose one of them"
+        )

@@ -1,0 +1,232 @@
+"""Anchors of several views: joint, aligned or per view, also where rows lack views."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import kmeans_plusplus
+from sklearn.utils.extmath import row_norms
+
+from kedge.anchors.select import choose_anchors
+from kedge.core.block_step import cross_product, solve_patterns, squared_norm
+from kedge.core.row_problem import build_row_problem, mean_squared_norm
+from kedge.core.rows import dense_rows, sample_rows, side_by_side
+
+ALIGNMENTS = ("joint", "aligned", "per_view")
+# Ridge of the graphs that are compared to match anchors, in units of the mean squared anchor norm.
+_MATCHING_RIDGE = 0.1
+
+
+def choose_view_anchors(
+    views: Sequence[Any],
+    observed: NDArray[np.bool_] | None,
+    n_anchors: int,
+    method: str,
+    alignment: str,
+    random_state: RandomState,
+    *,
+    signed: bool = False,
+) -> list[NDArray[Any]]:
+    """Choose anchors for every view.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n_rows, n_features of the view)
+        Zero where a row lacks the view.
+    observed : array of bool of shape (n_rows, n_views) or None
+        Which views each row has; None means all.
+    n_anchors : int
+        Number wanted; fewer are returned if there are fewer distinct rows.
+    method : str
+        One of ``ANCHOR_METHODS``.
+    alignment : str
+        "joint": chosen once from the views side by side; "aligned": chosen per view and matched by an assignment;
+        "per_view": chosen per view, so that anchor j of two views has nothing in common.
+    random_state : RandomState
+        Makes every draw.
+    signed : bool, default=False
+        See :func:`kedge.anchors.select.choose_anchors`.
+    """
+    if len(views) == 1:
+        return [choose_anchors(views[0], n_anchors, method, random_state, signed=signed)]
+    if alignment == "joint":
+        return _joint_anchors(views, observed, n_anchors, method, random_state, signed)
+    found = []
+    for number, view in enumerate(views):
+        rows = view if observed is None else view[np.flatnonzero(observed[:, number])]
+        wanted = min(n_anchors, rows.shape[0])
+        found.append(choose_anchors(rows, wanted, method, random_state, signed=signed))
+    # A view with few distinct rows has fewer anchors; they are repeated, since anchors come in rows across views.
+    size = max(len(anchors) for anchors in found)
+    anchors = [np.resize(one, (size, one.shape[1])) if len(one) < size else one for one in found]
+    return _matched(views, observed, anchors, signed) if alignment == "aligned" else anchors
+
+
+def _joint_anchors(
+    views: Sequence[Any],
+    observed: NDArray[np.bool_] | None,
+    n_anchors: int,
+    method: str,
+    random_state: RandomState,
+    signed: bool,
+) -> list[NDArray[Any]]:
+    if observed is None and method == "kmeans" and not signed and len({sparse.issparse(view) for view in views}) == 2:
+        # Side by side they would be one sparse matrix, in which the dense views cost many times their due.
+        return incomplete_kmeans(views, np.ones((views[0].shape[0], len(views)), dtype=bool), n_anchors, random_state)
+    if observed is not None and not observed.all():
+        if method == "kmeans" and not signed:
+            return incomplete_kmeans(views, observed, n_anchors, random_state)
+        complete = np.flatnonzero(observed.all(axis=1))
+        if len(complete) < n_anchors:
+            asked = "signed=True" if signed else f"anchors={method!r}"
+            raise ValueError(
+                f"{asked} with anchor_alignment='joint' takes anchors from rows that have every view, and only "
+                f"{len(complete)} of the {len(observed)} rows looked at do, fewer than n_anchors={n_anchors}; take "
+                "anchors='kmeans' without signed, or anchor_alignment='aligned', or fewer anchors"
+            )
+        views = [view[complete] for view in views]
+    joined = choose_anchors(side_by_side(views), n_anchors, method, random_state, signed=signed)
+    ends = np.cumsum([view.shape[1] for view in views])[:-1]
+    return [np.ascontiguousarray(part) for part in np.split(joined, ends, axis=1)]
+
+
+def _matched(
+    views: Sequence[Any], observed: NDArray[np.bool_] | None, anchors: list[NDArray[Any]], signed: bool
+) -> list[NDArray[Any]]:
+    """Reorder the anchors of every view to match those of the view that is rebuilt best.
+
+    Two anchors belong together if the rows that lean on one lean on the other, over the rows that have both views.
+    """
+    graphs, residuals = [], []
+    for number, (view, own) in enumerate(zip(views, anchors, strict=True)):
+        rows = np.arange(view.shape[0]) if observed is None else np.flatnonzero(observed[:, number])
+        graph, residual = _graph_of_view(view[rows], own, signed)
+        placed = sparse.csr_array(
+            (graph.data, (np.repeat(rows, np.diff(graph.indptr)), graph.indices)), shape=(view.shape[0], len(own))
+        )
+        graphs.append(placed)
+        residuals.append(residual)
+    reference = int(np.argmin(residuals))
+    matched = []
+    for number, own in enumerate(anchors):
+        # Rows without either view are empty in its graph and add nothing.
+        agreement = cross_product(graphs[reference], graphs[number])
+        order = np.arange(len(own)) if number == reference else linear_sum_assignment(-agreement)[1]
+        matched.append(np.ascontiguousarray(own[order]))
+    return matched
+
+
+def _graph_of_view(view: Any, anchors: NDArray[Any], signed: bool) -> tuple[sparse.csr_array, float]:
+    """Return the weights of the rows on the anchors of one view, and the share of its energy that is not rebuilt."""
+    ridge = _MATCHING_RIDGE * mean_squared_norm([anchors], [1.0])
+    problem = build_row_problem([anchors], weights=[1.0], ridge=ridge, signed=signed)
+    graph, sums = solve_patterns(problem, problem.view_terms([view], None)[0], None)
+    energy = squared_norm(view)
+    error = energy + sums.linear_part + np.vdot(problem.grams[0], sums.gram)
+    if signed:
+        graph = sparse.csr_array(graph[:, : len(anchors)] + graph[:, len(anchors) :])
+    return graph, float(error) / energy if energy > 0 else 1.0
+
+
+MAX_ROUNDS = 20
+# Rows that seeds are drawn from, per anchor and at least.
+LEAST_SEED_SAMPLE, SEED_ROWS_PER_ANCHOR = 1_000, 5
+
+
+def incomplete_kmeans(
+    views: Sequence[Any], observed: NDArray[np.bool_], n_anchors: int, random_state: RandomState
+) -> list[NDArray[Any]]:
+    """Return k-means centres per view; centre j of all views is one prototype.
+
+    A row goes to the centre with the least sum of squared distances over the views it has, and a centre is, in each
+    view, the mean of its rows that have the view. A centre without such rows keeps its place in that view.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n_rows, n_features of the view)
+        Zero where a row lacks the view.
+    observed : array of bool of shape (n_rows, n_views)
+        Which views each row has.
+    n_anchors : int
+        Number of centres, at most n_rows.
+    random_state : RandomState
+        Draws the seeds.
+
+    Notes
+    -----
+    At most 20 rounds of O(n_rows n_anchors n_features).
+    """
+    mask = observed.astype(np.float64)
+    centers = _seeds(views, observed, n_anchors, random_state)
+    labels = np.full(len(mask), -1)
+    for _ in range(MAX_ROUNDS):
+        distances = _distances(views, mask, centers)
+        new = distances.argmin(axis=1)
+        _fill_empty(new, distances, n_anchors)
+        if np.array_equal(new, labels):
+            break
+        labels = new
+        centers = _means(views, mask, labels, centers)
+    return centers
+
+
+def _seeds(
+    views: Sequence[Any], observed: NDArray[np.bool_], n_anchors: int, random_state: RandomState
+) -> list[NDArray[Any]]:
+    """Draw rows by k-means++ among those with the most views; a view they lack starts at its mean."""
+    counts = observed.sum(axis=1)
+    enough = max(LEAST_SEED_SAMPLE, SEED_ROWS_PER_ANCHOR * n_anchors)
+    fewest = np.sort(counts)[::-1][min(n_anchors, len(counts)) - 1]
+    pool = np.flatnonzero(counts >= fewest)
+    pool = pool[sample_rows(len(pool), enough, random_state)]
+    joined = side_by_side([view[pool] for view in views])
+    _, chosen = kmeans_plusplus(joined, n_anchors, random_state=random_state, n_local_trials=1)
+    rows = pool[chosen]
+    seeds = []
+    for number, view in enumerate(views):
+        seed = dense_rows(view, rows)
+        mean = np.asarray(view.sum(axis=0)).ravel() / max(int(observed[:, number].sum()), 1)
+        seed[~observed[rows, number]] = mean
+        seeds.append(seed)
+    return seeds
+
+
+def _distances(views: Sequence[Any], mask: NDArray[np.float64], centers: list[NDArray[Any]]) -> NDArray[np.float64]:
+    """Return squared distances over the views that each row has, up to a constant of the row."""
+    lengths = np.stack([row_norms(center.astype(np.float64), squared=True) for center in centers])
+    total = mask @ lengths
+    for view, center in zip(views, centers, strict=True):
+        total -= 2.0 * np.asarray(view @ center.T)
+    return np.asarray(total)
+
+
+def _fill_empty(labels: NDArray[np.intp], distances: NDArray[np.float64], n_anchors: int) -> None:
+    """Give every empty centre the row that is worst off, but never the last row of another."""
+    counts = np.bincount(labels, minlength=n_anchors)
+    for empty in np.flatnonzero(counts == 0):
+        own = distances[np.arange(len(labels)), labels] - distances.min(axis=1).mean()
+        row = int(np.where(counts[labels] > 1, own, -np.inf).argmax())
+        counts[labels[row]] -= 1
+        labels[row] = empty
+        counts[empty] = 1
+
+
+def _means(
+    views: Sequence[Any], mask: NDArray[np.float64], labels: NDArray[np.intp], before: list[NDArray[Any]]
+) -> list[NDArray[Any]]:
+    n_rows, n_anchors = len(labels), len(before[0])
+    member = sparse.csr_array((np.ones(n_rows), labels, np.arange(n_rows + 1)), shape=(n_rows, n_anchors))
+    counts = np.asarray(member.T @ mask)
+    after = []
+    for number, (view, old) in enumerate(zip(views, before, strict=True)):
+        sums = member.T @ view
+        sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+        held = counts[:, number] > 0
+        new = old.copy()
+        new[held] = sums[held] / counts[held, number][:, None]
+        after.append(new)
+    return after

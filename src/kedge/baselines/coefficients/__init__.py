@@ -1,0 +1,1 @@
+"""Rows written as combinations of other rows: what several baselines share."""

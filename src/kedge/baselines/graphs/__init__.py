@@ -1,0 +1,1 @@
+"""Graphs between rows that several baselines share."""

@@ -1,0 +1,371 @@
+"""What all clusterers on anchor graphs share: a fit of views, what a checkpoint knows it by, how it shows itself."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import blake2b
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_array, check_random_state, estimator_html_repr
+
+from kedge.anchors.counts import check_counts, checked_given_anchors, count_anchors
+from kedge.anchors.sets import AnchorPlan
+from kedge.core.row_problem import View
+from kedge.core.scaling import ViewScaling
+from kedge.core.view_weights import ViewWeighting
+from kedge.engines.checkpoint import Checkpoint
+from kedge.engines.stores import StoredGraph
+from kedge.fit import fit_rows
+from kedge.fitted import FittedAnchorGraph
+from kedge.inputs import Views
+from kedge.kernels.selection import one_thread_per_library
+from kedge.layers import Layers
+from kedge.loop import FitPlan, FittedGraph
+from kedge.parameters import checked_count_range, number_or_default, threads_for
+from kedge.progress import show_progress
+from kedge.sources.arrays import learn_array_scaling, learn_projection
+from kedge.view_forms import FLOATS
+
+# Parameters that do not change the result.
+_WITHOUT_EFFECT = ("n_jobs", "verbose", "callback", "scratch_folder", "checkpoint")
+_ROWS_HASHED = 8192
+
+
+def fit_identity(estimator: Any, views: Views) -> dict[str, str]:
+    """Return every parameter of an estimator and a digest of all rows, as text."""
+    parameters = estimator.get_params(deep=False)
+    seed = parameters["random_state"]
+    if not isinstance(seed, int | np.integer):
+        raise ValueError(
+            f"checkpoint needs random_state to be an integer, got {seed!r}: a fit that goes on must draw what the "
+            "first one drew"
+        )
+    identity = {"kedge": version("kedge"), "estimator": type(estimator).__name__}
+    for name, value in parameters.items():
+        if name not in _WITHOUT_EFFECT:
+            identity[name] = _in_words(value)
+    for name, array in zip(views.names, views.arrays, strict=True):
+        shape = f"{array.shape[0]} x {array.shape[1]} {array.dtype}"
+        identity[f"rows of {name}"] = f"{shape}, digest {_digest_of_rows(array)}"
+    if views.observed is not None:
+        identity["observed"] = _digest(views.observed)
+    return identity
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, np.ndarray) or sparse.issparse(value):
+        return f"array of shape {value.shape}, digest {_digest_of_rows(value)}"
+    if isinstance(value, list | tuple) and any(isinstance(part, np.ndarray) for part in value):
+        return "; ".join(_in_words(part) for part in value)
+    return repr(value)
+
+
+def _digest(array: Any) -> str:
+    return blake2b(np.ascontiguousarray(array).data.cast("B"), digest_size=16).hexdigest()
+
+
+def _digest_of_rows(array: View) -> str:
+    """Go over all rows: two data sets that differ in one entry are two."""
+    digest = blake2b(digest_size=16)
+    for start in range(0, array.shape[0], _ROWS_HASHED):
+        block = array[start : min(start + _ROWS_HASHED, array.shape[0])]
+        parts = (block.indptr, block.indices, block.data) if sparse.issparse(block) else (block,)
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).data.cast("B"))
+    return digest.hexdigest()
+
+
+# Clusters that are listed with their sizes.
+MOST_LISTED = 12
+# Below this a label is worth a look.
+_DOUBTFUL = 0.5
+_STYLE = (
+    "font:13px/1.5 system-ui,sans-serif;margin:.5em 0 0;border-left:3px solid #0072B2;padding:.2em 0 .2em .8em;"
+    "max-width:60em"
+)
+
+
+def html_with_summary(estimator: Any) -> str:
+    """Return scikit-learn's view of an estimator and, after a fit, a few lines on what was found."""
+    return str(estimator_html_repr(estimator)) + summary_html(estimator)
+
+
+def summary_html(estimator: Any) -> str:
+    """Return clusters, sizes, confidence and view weights in HTML; nothing before a fit.
+
+    Labels that are on disk or on a cluster are not fetched for a look.
+    """
+    labels = getattr(estimator, "labels_", None)
+    if not isinstance(labels, np.ndarray):
+        return ""
+    sizes = np.bincount(labels, minlength=int(getattr(estimator, "n_clusters_", 0)))
+    listed = ", ".join(f"{size:,}" for size in sizes[:MOST_LISTED])
+    if len(sizes) > MOST_LISTED:
+        listed += f" and {len(sizes) - MOST_LISTED} more from {sizes[MOST_LISTED:].min():,} to {sizes.max():,}"
+    lines = [f"<strong>{len(labels):,} rows in {len(sizes)} clusters</strong> of {listed} rows"]
+    confidence = getattr(estimator, "confidence_", None)
+    if isinstance(confidence, np.ndarray):
+        share = 100 * float((confidence < _DOUBTFUL).mean())
+        lines.append(f"confidence {confidence.mean():.2f} on average; {share:.1f} % of the rows are below {_DOUBTFUL}")
+    weights = getattr(estimator, "view_weights_", None)
+    if weights is not None:
+        views = zip(estimator.view_names_, weights, strict=True)
+        lines.append("view weights: " + ", ".join(f"{escape(str(name)[:60])} {weight:.3f}" for name, weight in views))
+    return f'<div class="kedge-summary" style="{_STYLE}">{"<br>".join(lines)}</div>'
+
+
+class AnchorGraphClusterer(
+    FittedAnchorGraph, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Base of the estimators; parameters and attributes are documented on them."""
+
+    n_clusters: int | str
+    n_clusters_range: Any
+    n_anchors: int | str
+    anchors: Any
+    alpha: float | str
+    beta: float | str
+    locality: float | str
+    scale: Any
+    penalty_scale: str
+    penalty: str
+    partition: str
+    structure: str
+    signed: bool
+    n_neighbors: int
+    predict_with: str
+    recipe: str
+    first_penalty: Any
+    max_iter: int
+    tol: float
+    n_init: int | str
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+    callback: Any
+    scratch_folder: str | Path | None
+    checkpoint: str | Path | None
+
+    # What scikit-learn shows in notebooks.
+    _html_repr = html_with_summary
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that sparse input is welcome and that float32 stays float32."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Store the graph as plain arrays, which secure file formats trust, unlike SciPy's sparse arrays."""
+        state: dict[str, Any] = super().__getstate__()
+        if "graph_" in state:
+            graph = state["graph_"]
+            if not sparse.issparse(graph):  # on disk, or on the workers of a cluster
+                graph = graph.to_csr() if isinstance(graph, StoredGraph) else sparse.csr_array(graph.compute())
+                state = state | {name: np.asarray(state[name]) for name in ("embedding_", "labels_", "confidence_")}
+            state = state | {"graph_": [graph.data, graph.indices, graph.indptr, list(graph.shape)]}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the graph as a sparse array."""
+        if "graph_" in state:
+            *parts, shape = state["graph_"]
+            state = state | {"graph_": sparse.csr_array(tuple(parts), shape=tuple(shape))}
+        super().__setstate__(state)
+
+    # What the estimators say about themselves.
+
+    def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
+        raise NotImplementedError
+
+    def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
+        """Return how much each view counts beforehand; None if that is to be learnt."""
+        return np.ones(len(views.names))
+
+    def _published_norm(self) -> str:
+        raise NotImplementedError
+
+    def _given_anchors(self, views: Views) -> list[Any]:
+        raise NotImplementedError
+
+    def _scales(self, views: Views) -> list[str]:
+        raise NotImplementedError
+
+    def _alignment(self) -> str:
+        return "joint"
+
+    # Fit.
+
+    def _fit_views(self, views: Views) -> Self:
+        """Cluster checked views; attributes are set at the end, all at once."""
+        random_state = check_random_state(self.random_state)
+        masks = [None] * len(views.names) if views.observed is None else views.observed.T
+        several = len(views.names) > 1
+        n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
+        check_counts(views.n_rows, n_clusters, self.n_anchors)
+        # Mirrored anchors are lines, on which the length of a row says nothing.
+        kinds = ["l2" if self.signed and kind == "auto" else kind for kind in self._scales(views)]
+        # A long sum has other last bits on other numbers of threads, and the choice of anchors amplifies them.
+        with one_thread_per_library():
+            scalings = [
+                learn_array_scaling(kind, array, name, mask, unit_energy=several)
+                for kind, array, name, mask in zip(kinds, views.arrays, views.names, masks, strict=True)
+            ]
+            source = self._source(views, scalings)
+            if self.recipe != "published":
+                scalings = learn_projection(source, bool(self.signed))
+                source = self._source(views, scalings)
+        plan = self._plan(views, scalings, n_clusters)
+        if plan.as_published and not (source.in_memory and self.checkpoint is None):
+            raise ValueError("recipe='published' goes over all rows at once: load X into memory, without checkpoint")
+        with show_progress(self.verbose) as progress, self._checkpoint_for(views) as checkpoint:
+            fitted = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
+        self._keep(fitted, scalings)
+        return self
+
+    @contextmanager
+    def _checkpoint_for(self, views: Views) -> Iterator[Checkpoint | None]:
+        """Yield the checkpoint of this fit, which is removed when the fit is finished, and kept if it is not."""
+        if self.checkpoint is None:
+            yield None
+            return
+        checkpoint = Checkpoint(self.checkpoint, fit_identity(self, views))
+        try:
+            yield checkpoint
+            checkpoint.remove()
+        finally:
+            checkpoint.close()
+
+    def _plan(self, views: Views, scalings: list[ViewScaling], n_clusters: int | None) -> FitPlan:
+        """Resolve the parameters against the data; parameters themselves stay as they are."""
+        published = self.recipe == "published"
+        if published and n_clusters is None:
+            raise ValueError("n_clusters='auto' is not for recipe='published'; give a number")
+        anchors = self._anchor_plan(views, scalings, published, n_clusters)
+        return FitPlan(
+            n_clusters=n_clusters,
+            count_range=checked_count_range(self.n_clusters_range, views.n_rows),
+            partition=self.partition,
+            anchors=anchors,
+            alpha=number_or_default("alpha", self.alpha),
+            beta=number_or_default("beta", self.beta),
+            relative_penalties=self.penalty_scale == "relative",
+            penalty=self.penalty,
+            locality=number_or_default("locality", self.locality),
+            exact=self.structure == "exact",
+            weighting=self._weighting,
+            gamma=number_or_default("gamma", getattr(self, "gamma", "auto")),
+            view_prior=self._given_prior(views),
+            max_iter=self.max_iter,
+            tol=float(self.tol),
+            n_threads=threads_for(self.n_jobs),
+            published_norm=self._published_norm() if published else None,
+            first_penalty=self._checked_first_penalty(views.n_rows, sum(anchors.sizes) * (2 if self.signed else 1)),
+            callback=self.callback,
+            scratch_folder=self.scratch_folder,
+        )
+
+    def _anchor_plan(
+        self, views: Views, scalings: list[ViewScaling], published: bool, n_clusters: int | None
+    ) -> AnchorPlan:
+        given: list[Any] | None = None
+        n_near: int | None = None
+        coarse: tuple[int, ...] = ()
+        if isinstance(self.anchors, str):
+            penalised = any(not isinstance(value, str) and value > 0 for value in (self.beta, self.locality))
+            only_rebuilt = published or bool(self.signed) or penalised
+            n_features = sum(scaling.width_of(width) for scaling, width in zip(scalings, views.widths, strict=True))
+            asked = (self.n_anchors, self.n_init, only_rebuilt, n_clusters)
+            n_complete = views.n_rows if views.observed is None else int(views.observed.all(axis=1).sum())
+            is_sparse = any(scaling.center is None for scaling in scalings)
+            count = count_anchors(views.n_rows, n_features, *asked, n_complete, is_sparse)
+            sizes, n_near, coarse = count.sizes, count.n_near, count.coarse
+        else:
+            checked = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)
+            dtype = np.result_type(*(array.dtype for array in views.arrays))
+            given = [scaling.apply(one.astype(dtype)) for scaling, one in zip(scalings, checked, strict=True)]
+            sizes = (len(given[0]),)
+        return AnchorPlan(
+            sizes=sizes,
+            n_near=n_near,
+            coarse=coarse,
+            method=self.anchors if given is None else "given",
+            alignment=self._alignment(),
+            asked_for=None if isinstance(self.n_anchors, str) else int(self.n_anchors),
+            given=given,
+            signed=bool(self.signed),
+            as_published=published,
+            n_threads=threads_for(self.n_jobs),
+        )
+
+    def _checked_first_penalty(self, n_rows: int, n_columns: int) -> NDArray[np.float64] | None:
+        if self.first_penalty is None:
+            return None
+        penalty = check_array(self.first_penalty, dtype=np.float64, input_name="first_penalty")
+        if penalty.shape != (n_rows, n_columns):
+            raise ValueError(f"first_penalty must have shape {(n_rows, n_columns)}, got {penalty.shape}")
+        return np.asarray(penalty)
+
+    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
+        """Store what was found, all at once and after everything that can fail."""
+        n_clusters = fitted.cluster_shares.shape[1]
+        self.labels_ = fitted.labels
+        self.graph_ = fitted.graph
+        self.graph_anchors_ = self._per_view(fitted.anchors)
+        self.used_anchors_ = fitted.used_anchors
+        self.anchor_labels_ = fitted.anchor_labels
+        self.embedding_ = fitted.embedding
+        self.anchor_embedding_ = fitted.anchor_embedding
+        self.objective_ = np.array(fitted.objective)
+        self.n_iter_ = len(fitted.objective)
+        self.n_components_ = fitted.n_components
+        self.singular_values_ = fitted.singular_values
+        self.cluster_centers_ = fitted.centers
+        self.n_communities_ = fitted.layers.n_communities
+        self.tree_ = fitted.layers.tree
+        self.ridge_factors_ = fitted.ridge_factors
+        self.confidence_ = fitted.confidence
+        self.auto_report_ = _report_of(fitted.layers, n_clusters)
+        self.n_clusters_ = n_clusters
+        # From here on what prediction needs.
+        self.embedding_anchors_ = self._per_view(fitted.soft_anchors)
+        self.community_shares_ = fitted.layers.shares
+        self.smoothed_shares_ = fitted.layers.smoothed
+        self.cluster_shares_ = fitted.cluster_shares
+        self.confidence_shares_ = fitted.confidence_shares
+        self.n_near_ = fitted.n_near
+        self.anchor_set_sizes_ = np.array(fitted.set_sizes)
+        self.problem_weights_ = np.array(fitted.problem_weights)
+        self.row_map_ = fitted.row_map
+        self.ridge_, self.locality_ = fitted.ridge, fitted.locality
+        self.penalty_weight_, self.penalty_targets_ = 0.0, None
+        if fitted.penalty is not None:
+            self.penalty_weight_ = fitted.penalty.weight
+            self.penalty_targets_ = np.where(fitted.penalty.unused[:, None], np.nan, fitted.penalty.targets)
+        self.scalings_ = [vars(scaling) | {} for scaling in scalings]
+        self._n_features_out = fitted.anchor_embedding.shape[1]
+
+
+def _report_of(layers: Layers, n_clusters: int) -> dict[str, Any] | None:
+    """Return what spoke for the number of clusters, where it was left to the data."""
+    if layers.evidence is None:
+        return None
+    counts, scores = layers.evidence.counts, layers.evidence.scores
+    ranked = [{"n_clusters": count, "score": score} for count, score in zip(counts, scores, strict=True)]
+    second = counts[1] if len(counts) > 1 else None
+    # Of numbers that keep as much information to within a tie, the lowest is chosen.
+    closeness = min(scores[1] / scores[0], 1.0) if len(scores) > 1 and scores[0] > 0 else 0.0
+    return {"n_clusters": {"chosen": n_clusters, "ranked": ranked, "second": second, "closeness": float(closeness)}}
+
+
+def checked_anchor_array(anchors: Any, name: str) -> NDArray[Any]:
+    """Return given anchors as a float array."""
+    return np.asarray(check_array(anchors, dtype=FLOATS, input_name=name))

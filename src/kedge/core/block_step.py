@@ -1,0 +1,344 @@
+"""One pass over one block of rows: what it is told, what it solves, and the sums it returns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.core.penalty import StructurePenalty
+from kedge.core.row_problem import NearProblem, Pattern, RowProblem, View
+from kedge.kernels import RowSolution, RowSums, solve_rows
+
+
+@dataclass(frozen=True)
+class PassState:
+    """The row problems of all anchor sets, and the structure penalty on their joint graph.
+
+    The coefficients of the sets stand side by side, each divided by the number of sets, so that rows sum to one.
+
+    Attributes
+    ----------
+    problems : tuple of RowProblem or NearProblem
+        One per anchor set, all of the same kind.
+    penalty : StructurePenalty or None
+        None in the first pass, or where beta is zero.
+    want_change : bool
+        Whether the summary holds the Gram matrix of the change of the coefficients.
+    """
+
+    problems: tuple[RowProblem | NearProblem, ...]
+    penalty: StructurePenalty | None = None
+    want_change: bool = False
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the coefficients of all problems together."""
+        return sum(problem.n_columns for problem in self.problems)
+
+    def column_ranges(self) -> list[slice]:
+        """Return the columns of each problem."""
+        ends = np.cumsum([problem.n_columns for problem in self.problems])
+        return [slice(int(end) - p.n_columns, int(end)) for end, p in zip(ends, self.problems, strict=True)]
+
+    def with_weights(self, weights: Sequence[float]) -> "PassState":
+        """Return the state with other weights of the views."""
+        if tuple(weights) == self.problems[0].weights:
+            return self
+        problems = tuple(problem.with_weights(weights) for problem in self.problems if isinstance(problem, RowProblem))
+        return replace(self, problems=problems)
+
+    def with_penalty(self, penalty: StructurePenalty | None) -> "PassState":
+        """Return the state of the next pass."""
+        return replace(self, penalty=penalty)
+
+
+@dataclass(frozen=True)
+class ColumnLayout:
+    """Which anchor each column of the coefficients belongs to.
+
+    Without mirrored anchors column j is anchor j; with them, two columns of a set belong to one anchor.
+    """
+
+    anchor_of: NDArray[np.intp]
+    n_anchors: int
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether columns and anchors are the same."""
+        return len(self.anchor_of) == self.n_anchors
+
+
+def column_layout(set_sizes: list[int], signed: bool) -> ColumnLayout:
+    """Lay out the columns of anchor sets of these sizes."""
+    starts = np.cumsum([0, *set_sizes[:-1]])
+    copies = 2 if signed else 1
+    parts = [np.tile(np.arange(start, start + size), copies) for start, size in zip(starts, set_sizes, strict=True)]
+    return ColumnLayout(np.concatenate(parts).astype(np.intp), sum(set_sizes))
+
+
+Array = NDArray[np.float64]
+
+
+class Mergeable(Protocol):
+    """Sums over rows that can be added to those over other rows."""
+
+    def merge(self, other: Self) -> Self:
+        """Add the sums of other rows."""
+        ...
+
+
+Sums = TypeVar("Sums", bound=Mergeable)
+
+
+@dataclass(frozen=True)
+class PassSummary:
+    """Sums over rows, all in double precision.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows summed over.
+    gram : array or CSR array of shape (n_columns, n_columns)
+        ``Z'Z`` of the coefficients.
+    column_sums : array of shape (n_columns,)
+        ``Z'1``.
+    view_values : array of shape (n_problems, n_views)
+        Data term of each view in each row problem at unit weight, without the squared norms of the rows.
+    squared_norms : array of shape (n_views,)
+        Sum of squared entries of each view.
+    row_counts : array of shape (n_views,)
+        Rows that have each view.
+    change_gram : array of shape (n_columns, n_columns) or None
+        ``D'D`` for the change D of the coefficients in this pass, where it was asked for.
+    """
+
+    n_rows: int
+    gram: Any
+    column_sums: Array
+    view_values: Array
+    squared_norms: Array
+    row_counts: Array
+    change_gram: Array | None = None
+
+    def merge(self, other: Self) -> Self:
+        """Add the sums of other rows."""
+        sums: dict[str, Any] = {}
+        for name in (field.name for field in fields(self)):
+            mine, others = getattr(self, name), getattr(other, name)
+            sums[name] = None if mine is None or others is None else mine + others
+        return type(self)(**sums)
+
+
+class MergeTree(Generic[Sums]):
+    """Merges sums that come in order, in a fixed tree of neighbours; only as many are kept as the tree is high."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, Sums]] = []
+
+    def add(self, sums: Sums) -> None:
+        """Take the next sums; two neighbours that stand for equally many blocks become one."""
+        height = 0
+        while self._parts and self._parts[-1][0] == height:
+            sums = self._parts.pop()[1].merge(sums)
+            height += 1
+        self._parts.append((height, sums))
+
+    def total(self) -> Sums:
+        """Return the sums of all that was added."""
+        total = self._parts[-1][1]
+        for _, sums in reversed(self._parts[:-1]):
+            total = sums.merge(total)
+        return total
+
+
+# With more than this share of nonzeros a dense product is quicker than a sparse one.
+_DENSE_SHARE = 0.1
+# With more columns than this the joint Gram matrix is kept sparse: most pairs of anchors share no row.
+MOST_DENSE_COLUMNS = 1_000
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Rows that are solved together.
+
+    Attributes
+    ----------
+    rows : slice
+        Where they stand.
+    views : sequence of arrays
+        Their views; rows that lack a view are zero there.
+    coefficients : CSR array or None
+        Those of the last pass.
+    observed : array of bool of shape (n_rows, n_views) or None
+        Which views each row has; None means all.
+    """
+
+    rows: slice
+    views: Sequence[View]
+    coefficients: sparse.csr_array | None = None
+    observed: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class _ProblemSolution:
+    coefficients: sparse.csr_array
+    gram: NDArray[np.float64] | None
+    column_sums: NDArray[np.float64]
+    view_values: NDArray[np.float64]
+
+
+def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[sparse.csr_array, PassSummary]:
+    """Solve the rows of a block; return their new coefficients and the sums over them."""
+    pulls = None if state.penalty is None else state.penalty.linear_terms(block.rows, block.coefficients)
+    n_sets = len(state.problems)
+    solved = []
+    for problem, columns in zip(state.problems, state.column_ranges(), strict=True):
+        if isinstance(problem, NearProblem):
+            solved.append(_join_nearest(problem, block))
+            continue
+        start = None if block.coefficients is None else block.coefficients[:, columns]
+        pull = None if pulls is None else pulls[:, columns]
+        solved.append(_solve_problem(problem, block, pull, start, n_threads))
+    parts = [one.coefficients for one in solved]
+    coefficients = parts[0] if n_sets == 1 else sparse.hstack(parts, format="csr", dtype=parts[0].dtype)
+    if n_sets > 1:
+        coefficients.data /= coefficients.dtype.type(n_sets)
+    gram = solved[0].gram if state.n_columns <= MOST_DENSE_COLUMNS and n_sets == 1 else None
+    if gram is None:
+        gram = joint_gram(coefficients)
+    change = None
+    if state.want_change:
+        before = block.coefficients if block.coefficients is not None else _uniform(coefficients)
+        change = gram_of(sparse.csr_array(coefficients - before))
+    n_rows, n_views = coefficients.shape[0], len(block.views)
+    return coefficients, PassSummary(
+        n_rows=n_rows,
+        gram=gram,
+        column_sums=np.concatenate([s.column_sums for s in solved]) / n_sets,
+        view_values=np.array([s.view_values for s in solved]),
+        squared_norms=np.array([squared_norm(view) for view in block.views]),
+        row_counts=np.full(n_views, float(n_rows)) if block.observed is None else block.observed.sum(axis=0) * 1.0,
+        change_gram=change,
+    )
+
+
+def _solve_problem(
+    problem: RowProblem,
+    block: RowBlock,
+    pull: NDArray[Any] | None,
+    start: sparse.csr_array | None,
+    n_threads: int,
+) -> _ProblemSolution:
+    """Solve one anchor set; the values returned leave the structure penalty out."""
+    terms = problem.view_terms(block.views, block.observed)
+    linear = problem.weighted(terms)
+    total = linear if pull is None else linear + pull.astype(linear.dtype)
+    coefficients, sums = solve_patterns(problem, total, block.observed, start, n_threads=n_threads)
+    if len(terms) == 1 and pull is None and problem.weights == (1.0,):
+        inner = [sums.linear_part]
+    else:
+        inner = [_inner_product(term, coefficients) for term in terms]
+    values = np.array(inner)
+    for number, gram in enumerate(problem.grams):
+        values[number] += np.vdot(gram, _gram_of_view(coefficients, sums.gram, block.observed, number))
+    return _ProblemSolution(coefficients, sums.gram, sums.column_sums, values)
+
+
+def _gram_of_view(
+    coefficients: sparse.csr_array,
+    gram: NDArray[np.float64],
+    observed: NDArray[np.bool_] | None,
+    number: int,
+) -> NDArray[np.float64]:
+    """Return ``Z'Z`` over the rows that have the view."""
+    if observed is None or observed[:, number].all():
+        return gram
+    return gram_of(coefficients[np.flatnonzero(observed[:, number])])
+
+
+def solve_patterns(
+    problem: RowProblem,
+    linear: NDArray[Any],
+    observed: NDArray[np.bool_] | None,
+    start: sparse.csr_array | None = None,
+    n_threads: int = 1,
+) -> tuple[sparse.csr_array, RowSums]:
+    """Solve rows with these linear terms, those with the same views together: they share a Hessian."""
+    options: dict[str, Any] = {"sparse_output": True, "want_sums": True, "n_threads": n_threads}
+    if observed is None or observed.all():
+        return _solved(solve_rows(problem.hessian(), linear, start=start, **options))
+    parts, sums, order = [], [], []
+    for pattern, rows in rows_by_pattern(observed):
+        hessian = problem.hessian(pattern)
+        warm = None if start is None else start[rows]
+        part, part_sums = _solved(solve_rows(hessian, linear[rows], start=warm, **options))
+        parts.append(part)
+        sums.append(part_sums)
+        order.append(rows)
+    back = np.argsort(np.concatenate(order), kind="stable")
+    coefficients = sparse.csr_array(sparse.csr_array(sparse.vstack(parts, format="csr"))[back])
+    totals = (sum(getattr(s, name) for s in sums) for name in ("gram", "column_sums", "linear_part", "quadratic_part"))
+    return coefficients, RowSums(*totals)
+
+
+def rows_by_pattern(observed: NDArray[np.bool_]) -> Iterator[tuple[Pattern, NDArray[np.intp]]]:
+    """Yield every pattern of views that occurs, and the rows that have just these views."""
+    patterns, group_of = np.unique(observed, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        yield tuple(bool(has) for has in pattern), np.flatnonzero(group_of.ravel() == number)
+
+
+def _solved(solution: RowSolution) -> tuple[sparse.csr_array, RowSums]:
+    assert solution.sums is not None
+    return solution.coefficients, solution.sums
+
+
+def _inner_product(linear: NDArray[Any], coefficients: sparse.csr_array) -> float:
+    rows = np.repeat(np.arange(linear.shape[0]), np.diff(coefficients.indptr))
+    return float(np.dot(linear[rows, coefficients.indices].astype(np.float64), coefficients.data.astype(np.float64)))
+
+
+def _join_nearest(problem: NearProblem, block: RowBlock) -> _ProblemSolution:
+    """Join rows to their nearest anchors; the value is the weighted sum of squared distances."""
+    coefficients, value = problem.solve(block.views, block.observed)
+    weights = coefficients.data.astype(np.float64)
+    column_sums = np.bincount(coefficients.indices, weights, problem.n_columns).astype(np.float64)
+    values = np.zeros(len(block.views))
+    values[0] = value
+    return _ProblemSolution(coefficients, None, column_sums, values)
+
+
+def joint_gram(coefficients: sparse.csr_array) -> Any:
+    """Return ``Z'Z`` in double precision: dense for few columns, else as a CSR array."""
+    if coefficients.shape[1] <= MOST_DENSE_COLUMNS:
+        return gram_of(coefficients)
+    wide = coefficients.astype(np.float64)
+    return sparse.csr_array(wide.T @ wide)
+
+
+def cross_product(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
+    """Return ``left' right`` in double precision, by whichever product is cheaper."""
+    left, right = left.astype(np.float64), right.astype(np.float64)
+    if min(left.nnz / left.shape[1], right.nnz / right.shape[1]) > _DENSE_SHARE * left.shape[0]:
+        return np.asarray(left.toarray().T @ right.toarray())
+    return np.asarray((left.T @ right).toarray())
+
+
+def gram_of(coefficients: sparse.csr_array) -> NDArray[np.float64]:
+    """Return ``Z'Z`` in double precision."""
+    return cross_product(coefficients, coefficients)
+
+
+def squared_norm(view: View) -> float:
+    """Sum of squares, row by row in the dtype of the view, then over rows in double precision."""
+    if sparse.issparse(view):
+        return float(np.dot(view.data.astype(np.float64), view.data.astype(np.float64)))
+    return float(np.einsum("ij,ij->i", view, view).sum(dtype=np.float64))
+
+
+def _uniform(coefficients: sparse.csr_array) -> sparse.csr_array:
+    """Equal weights on all columns, where the published algorithm starts."""
+    return sparse.csr_array(np.full(coefficients.shape, 1.0 / coefficients.shape[1]))

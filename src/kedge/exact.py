@@ -1,0 +1,142 @@
+"""The exact graph of a fit: k components, each the rows and anchors of one cluster."""
+
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from kedge.core.block_step import RowBlock
+from kedge.core.exact_structure import (
+    AnchorPairs,
+    GroupProblems,
+    connected_groups,
+    group_anchors,
+    pairs_of,
+    solve_within_groups,
+)
+from kedge.core.labels import RowLabels
+from kedge.core.new_rows import vote_over_views
+from kedge.core.row_problem import View
+from kedge.core.rows import RowSource
+from kedge.engines.contract import Engine
+
+# Rows read together in search of distinct ones.
+_ROWS_COMPARED = 1000
+
+
+@dataclass(frozen=True)
+class ExactFit:
+    """The exact graph, the labels of its rows, and of the anchors that it uses."""
+
+    graph: Any
+    labels: Any
+    anchor_labels: NDArray[np.int64]
+    used_anchors: NDArray[np.intp]
+    ridge_factors: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NearestGroups:
+    """Labels of rows by their nearest anchor."""
+
+    anchors: list[NDArray[Any]]
+    groups: NDArray[np.int64]
+    needs_views: ClassVar[bool] = True
+
+    def of(self, block: RowBlock) -> NDArray[np.int64]:
+        """Return the groups of the nearest anchors."""
+        weights = [1.0] * len(self.anchors)
+        return vote_over_views(block.views, block.observed, self.anchors, weights, self.groups, n_neighbors=1)
+
+
+def exact_structure(
+    engine: Engine,
+    source: RowSource,
+    anchors: list[NDArray[Any]],
+    labels: RowLabels,
+    anchor_labels: NDArray[np.int64],
+    support: NDArray[np.float64],
+    n_clusters: int,
+    **problem_options: Any,
+) -> ExactFit:
+    """Solve every row again on the anchors of its own cluster; see :mod:`kedge.exact`."""
+    if support.shape[1] < n_clusters:
+        groups = _group_anchors_themselves(source, anchors, n_clusters)
+        labels = NearestGroups(anchors, groups)
+        found = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views)
+        _check_every_group_has_rows(found, n_clusters)
+    else:
+        groups = group_anchors(support, anchor_labels)
+        found = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views)
+
+    def solve_all(problems: GroupProblems) -> AnchorPairs:
+        return engine.sum_blocks(partial(_pairs_of_block, problems, labels), with_views=True)
+
+    exact = connected_groups(solve_all, anchors, groups, **problem_options)
+    used = exact.used_anchors
+    selection = sparse.csr_array((np.ones(len(used)), (used, np.arange(len(used)))), shape=(len(groups), len(used)))
+    graph = engine.solve_graph(partial(_solve_block, exact.problems, labels), selection)
+    return ExactFit(graph, found, groups[used], used, exact.ridge_factors)
+
+
+def _solve_block(problems: GroupProblems, labels: RowLabels, block: RowBlock) -> sparse.csr_array:
+    graph = solve_within_groups(problems, block, labels.of(block))
+    graph.eliminate_zeros()
+    return graph
+
+
+def _pairs_of_block(problems: GroupProblems, labels: RowLabels, block: RowBlock) -> AnchorPairs:
+    return pairs_of(_solve_block(problems, labels, block))
+
+
+def _group_anchors_themselves(source: RowSource, anchors: list[NDArray[Any]], n_clusters: int) -> NDArray[np.int64]:
+    """Group anchors by k-means, for a graph too uniform to embed."""
+    distinct = _count_distinct(source, n_clusters)
+    if distinct < n_clusters:
+        raise ValueError(
+            f"structure='exact' needs at least n_clusters={n_clusters} distinct rows, but X has {distinct}; ask for "
+            f"at most {distinct} clusters, or take structure='soft'"
+        )
+    warnings.warn(
+        "the graph is too uniform to be embedded (alpha is very large); the components of structure='exact' are taken "
+        "from k-means of the anchors instead. Lower alpha",
+        ConvergenceWarning,
+        stacklevel=9,
+    )
+    return np.asarray(KMeans(n_clusters, n_init=10, random_state=0).fit_predict(np.hstack(anchors)), dtype=np.int64)
+
+
+def _check_every_group_has_rows(labels: Any, n_clusters: int) -> None:
+    n_found = len(np.unique(np.asarray(labels)))
+    if n_found < n_clusters:
+        raise ValueError(
+            f"structure='exact' found rows for only {n_found} of n_clusters={n_clusters} groups of anchors; choose "
+            "anchors near the rows, or lower alpha"
+        )
+
+
+def _count_distinct(source: RowSource, enough: int) -> int:
+    """Count distinct rows, but no further than needed."""
+    seen: set[bytes] = set()
+    for start in range(0, source.n_rows, _ROWS_COMPARED):
+        views = source.read(slice(start, min(start + _ROWS_COMPARED, source.n_rows)))
+        for row in range(views[0].shape[0]):
+            seen.add(b"".join(_bytes_of(view, row) for view in views))
+            if len(seen) >= enough:
+                return len(seen)
+    return len(seen)
+
+
+def _bytes_of(view: View, row: int) -> bytes:
+    if not sparse.issparse(view):
+        return bytes((view[row] + 0.0).tobytes())  # minus zero is zero
+    part = slice(view.indptr[row], view.indptr[row + 1])
+    kept = view.data[part] != 0
+    order = np.argsort(view.indices[part][kept])
+    return bytes(view.indices[part][kept][order].tobytes() + view.data[part][kept][order].tobytes())

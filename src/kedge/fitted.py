@@ -1,0 +1,249 @@
+"""What a fitted anchor graph says: other layers of its tree, and new rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from kedge.anchors.sets import AnchorSets
+from kedge.core.block_step import ColumnLayout, MergeTree, RowBlock, column_layout
+from kedge.core.labels import cluster_coordinates, nearest_center
+from kedge.core.new_rows import RowEmbedder, vote_over_views
+from kedge.core.penalty import EmbeddingPenalty, spread_over_columns
+from kedge.core.row_problem import mirrored
+from kedge.core.rows import RowSource
+from kedge.core.scaling import ViewScaling
+from kedge.engines.contract import Sums
+from kedge.engines.local import choose_engine
+from kedge.engines.stores import StoredGraph
+from kedge.fit import build_state
+from kedge.inputs import Views
+from kedge.kernels.selection import one_thread_per_library
+from kedge.layers import Layers, ShareLabels, label_by_shares
+from kedge.parameters import threads_for
+from kedge.sources.arrays import ArraySource
+
+# Rows whose weights in all clusters are in memory together.
+_ROWS_AT_ONCE = 1 << 16
+
+
+class FittedAnchorGraph:
+    """The part of the estimators that reads a fit; :class:`AnchorGraphClusterer` makes one."""
+
+    n_neighbors: int
+    n_jobs: int | None
+    predict_with: str
+    recipe: str
+    signed: bool
+    graph_: Any
+    labels_: Any
+    graph_anchors_: Any
+    embedding_anchors_: Any
+    used_anchors_: NDArray[np.intp]
+    anchor_labels_: NDArray[np.int64]
+    anchor_embedding_: NDArray[np.float64]
+    anchor_set_sizes_: NDArray[np.int64]
+    cluster_centers_: NDArray[np.float64] | None
+    cluster_shares_: NDArray[np.float64]
+    confidence_shares_: NDArray[np.float64]
+    community_shares_: NDArray[np.float64]
+    smoothed_shares_: NDArray[np.float64]
+    tree_: NDArray[np.float64]
+    row_map_: NDArray[np.float64]
+    singular_values_: NDArray[np.float64]
+    problem_weights_: NDArray[np.float64]
+    penalty_targets_: NDArray[np.float64] | None
+    penalty_weight_: float
+    ridge_: float
+    locality_: float
+    n_clusters_: int
+    n_communities_: int
+    n_iter_: int
+    n_near_: int | None
+    scalings_: list[dict[str, Any]]
+
+    def _per_view(self, parts: list[Any]) -> Any:
+        """Return a list with one member per view in the form of the estimator's attributes."""
+        raise NotImplementedError
+
+    def _from_per_view(self, attribute: Any) -> list[Any]:
+        raise NotImplementedError
+
+    @staticmethod
+    def _source(views: Views, scalings: list[ViewScaling]) -> ArraySource:
+        return ArraySource(views.arrays, scalings, views.observed, views.names)
+
+    @property
+    def anchors_(self) -> Any:
+        """The anchors that the graph uses, in the units of the scaled rows."""
+        check_is_fitted(self)
+        reduced = self._from_per_view(self.graph_anchors_)
+        return self._per_view([s.restore(own) for s, own in zip(self._scalings(), reduced, strict=True)])
+
+    def labels_at(self, n_clusters: int) -> Any:
+        """Return the labels of another layer of the tree, without a new fit.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 1 to ``n_communities_``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each row of the fit, numbered by first rows.
+        """
+        check_is_fitted(self)
+        if _checked_layer(n_clusters, self.n_communities_, self.n_clusters_) == self.n_clusters_:
+            return self.labels_
+        rows = _GraphRows(self.graph_)
+        labels = ShareLabels(self._shares_at(n_clusters).shares[self.used_anchors_])
+        return np.concatenate([labels.of(block) for block in rows.blocks()])
+
+    def _shares_at(self, n_clusters: int) -> ShareLabels:
+        """Return the shares of each anchor in the clusters of a layer, numbered by the first rows of the fit."""
+        if _checked_layer(n_clusters, self.n_communities_, self.n_clusters_) == self.n_clusters_:
+            return ShareLabels(self.cluster_shares_, self.confidence_shares_)
+        layers = Layers(self.community_shares_, self.smoothed_shares_, self.tree_)
+        layout = ColumnLayout(self.used_anchors_, len(self.community_shares_))
+        return label_by_shares(_GraphRows(self.graph_), layers, layout, int(n_clusters))[2]
+
+    def _predict_views(self, views: Views, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
+        check_is_fitted(self)
+        source = self._source(views, self._scalings())
+        if self.predict_with == "graph" or n_clusters is not None:
+            asked = n_clusters is not None and n_clusters != self.n_clusters_
+            if self.cluster_centers_ is not None and not asked:
+                find = partial(_nearest_cluster, self._embedder(), self._damping(), self.cluster_centers_)
+            else:
+                find = partial(_heaviest_cluster, self._embedder(), self._shares_of_columns(n_clusters))
+            labels = self._map_new_rows(source, find, width=None, dtype=np.int64)
+        else:
+            labels = self._vote_of_anchors(views, source)
+        if not return_confidence:
+            return labels
+        sure = partial(_confidence, self._embedder(), self._shares_of_columns(n_clusters))
+        return labels, self._map_new_rows(source, sure, width=None, dtype=np.float64)
+
+    def _shares_of_columns(self, n_clusters: int | None) -> ShareLabels:
+        layout = column_layout(list(self.anchor_set_sizes_), self.signed)
+        return self._shares_at(self.n_clusters_ if n_clusters is None else n_clusters).of_columns(layout)
+
+    def _vote_of_anchors(self, views: Views, source: ArraySource) -> Any:
+        anchors, labels = self._from_per_view(self.graph_anchors_), self.anchor_labels_
+        if self.signed:
+            anchors, labels = [mirrored(one) for one in anchors], np.tile(labels, 2)
+        if self.n_neighbors > len(labels):
+            raise ValueError(f"n_neighbors={self.n_neighbors} is more than the {len(labels)} anchors; lower it")
+        vote = partial(_vote, anchors, self.problem_weights_.tolist(), labels, self.n_neighbors)
+        if source.in_memory and len(views.names) == 1:
+            # One call for all rows: the search for neighbours brings its own blocks and threads.
+            return vote(RowBlock(slice(0, views.n_rows), source.read(slice(0, views.n_rows))))
+        return self._map_new_rows(source, vote, width=None, dtype=np.int64)
+
+    def _transform_views(self, views: Views) -> Any:
+        source, width = self._source(views, self._scalings()), self.anchor_embedding_.shape[1]
+        return self._map_new_rows(source, self._embedder().embed, width=width, dtype=source.dtype)
+
+    def _damping(self) -> NDArray[np.float64] | None:
+        """Return what damps the directions of the embedding before centres are compared; None as published."""
+        return None if self.recipe == "published" else self.singular_values_
+
+    def _map_new_rows(
+        self, source: RowSource, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any
+    ) -> Any:
+        """Apply a function to new rows block by block."""
+        n_columns = len(self.row_map_) * (2 if self.signed else 1)
+        engine = choose_engine(source, n_columns, threads_for(self.n_jobs))
+        try:
+            with one_thread_per_library():
+                return engine.per_row(function, width=width, dtype=dtype, with_views=True)
+        finally:
+            engine.close()
+
+    def _embedder(self) -> RowEmbedder:
+        sizes = list(self.anchor_set_sizes_)
+        layout = column_layout(sizes, self.signed)
+        sets = AnchorSets(self._from_per_view(self.embedding_anchors_), sizes, self.n_near_)
+        weights = self.problem_weights_.tolist()
+        state = build_state(sets, weights, self.ridge_, self.locality_, self.signed)
+        penalty = None
+        if self.penalty_targets_ is not None:
+            unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])
+            targets = np.where(unused[:, None], 0.0, self.penalty_targets_)
+            leading = self.row_map_[:, : targets.shape[1]]
+            penalty = EmbeddingPenalty(self.penalty_weight_, leading, targets, unused)
+            penalty = spread_over_columns(penalty, layout.anchor_of)
+        n_kept = self.anchor_embedding_.shape[1]
+        return RowEmbedder(state, self.row_map_[layout.anchor_of], penalty, self.n_iter_, n_kept)
+
+    def _scalings(self) -> list[ViewScaling]:
+        return [ViewScaling(**parts) for parts in self.scalings_]
+
+
+def _vote(
+    anchors: list[NDArray[Any]],
+    weights: list[float],
+    anchor_labels: NDArray[np.int64],
+    n_neighbors: int,
+    block: RowBlock,
+) -> NDArray[np.int64]:
+    return vote_over_views(block.views, block.observed, anchors, weights, anchor_labels, n_neighbors)
+
+
+def _nearest_cluster(
+    embedder: RowEmbedder, damping: NDArray[np.float64] | None, centers: NDArray[np.float64], block: RowBlock
+) -> NDArray[np.int64]:
+    embedded = embedder.embed_all(block)
+    return nearest_center(embedded if damping is None else cluster_coordinates(embedded, damping), centers)
+
+
+def _heaviest_cluster(embedder: RowEmbedder, shares: ShareLabels, block: RowBlock) -> NDArray[np.int64]:
+    return shares.of(replace(block, coefficients=embedder.weights(block)))
+
+
+def _confidence(embedder: RowEmbedder, shares: ShareLabels, block: RowBlock) -> NDArray[np.float64]:
+    return shares.confidence(replace(block, coefficients=embedder.weights(block)))
+
+
+class _GraphRows:
+    """The rows of a finished graph, block by block, as far as labels need them."""
+
+    def __init__(self, graph: Any) -> None:
+        # On disk, on the workers of a cluster, or in memory.
+        is_here = isinstance(graph, StoredGraph) or sparse.issparse(graph)
+        self._graph = graph if is_here else sparse.csr_array(graph.compute())
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Yield the weights of consecutive rows."""
+        if isinstance(self._graph, StoredGraph):
+            yield from (RowBlock(rows, (), block) for rows, block in self._graph.blocks())
+            return
+        n_rows = self._graph.shape[0]
+        for start in range(0, n_rows, _ROWS_AT_ONCE):
+            rows = slice(start, min(start + _ROWS_AT_ONCE, n_rows))
+            yield RowBlock(rows, (), self._graph[rows])
+
+    def sum_blocks(self, function: Callable[[RowBlock], Sums]) -> Sums:
+        """Merge what a function returns for all blocks."""
+        tree: MergeTree[Sums] = MergeTree()
+        for block in self.blocks():
+            tree.add(function(block))
+        return tree.total()
+
+
+def _checked_layer(n_clusters: Any, n_communities: int, n_found: int) -> int:
+    """Return a number of clusters that the tree has, or that the fit found."""
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
+        raise TypeError(f"n_clusters={n_clusters!r} should be an int from 1 to {n_communities}")
+    if not 1 <= n_clusters <= n_communities and n_clusters != n_found:
+        raise ValueError(
+            f"n_clusters={n_clusters} should be from 1 to n_communities_={n_communities}, the layers of the tree; for "
+            "more clusters, fit anew with that number"
+        )
+    return int(n_clusters)

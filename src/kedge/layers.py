@@ -1,0 +1,279 @@
+"""From the graph to clusters: communities, the tree of their merges, and the labels of rows."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from kedge.anchors.counts import MOST_REBUILT_ROWS
+from kedge.anchors.kmeans import published_kmeans
+from kedge.core.block_step import ColumnLayout, RowBlock
+from kedge.core.driver_step import Digest
+from kedge.core.labels import (
+    ClusterSums,
+    EmbeddedLabels,
+    cluster_coordinates,
+    embedding_centers,
+    sampled_rows,
+    sum_clusters,
+)
+from kedge.engines.contract import Engine, Sums
+from kedge.partition.cluster_count import CountEvidence, count_clusters
+from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree
+
+Array = NDArray[np.float64]
+
+# Differences between weights, as a share of the largest, that are taken for rounding.
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Communities, and the clusters that they form as they merge.
+
+    Attributes
+    ----------
+    shares, smoothed : arrays of shape (n_anchors, n_communities)
+        How the rows on each anchor are spread over the communities; rows sum to one, or to zero for unused anchors.
+        The first labels rows; the second, :func:`smooth_shares` of the first, says how sure the labels are.
+    tree : array of shape (n_communities - 1, 4)
+        The merges, as :func:`kedge.communities` returns them; sizes count what was cut, rows or anchors.
+    evidence : CountEvidence or None
+        What speaks for the number of clusters, where it was left to the data.
+    """
+
+    shares: Array
+    smoothed: Array
+    tree: Array
+    evidence: CountEvidence | None = None
+
+    @property
+    def n_communities(self) -> int:
+        """Number of communities before merging."""
+        return int(self.shares.shape[1])
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that the data suggests; that of the communities where nothing was asked."""
+        return self.n_communities if self.evidence is None else self.evidence.counts[0]
+
+    def at(self, n_clusters: int) -> tuple[Array, Array]:
+        """Return the shares of each anchor in that many clusters, and the smoothed ones."""
+        cluster_of = cut_tree(self.tree, self.n_communities, n_clusters)
+        clusters = np.zeros((self.n_communities, int(cluster_of.max()) + 1))
+        clusters[np.arange(self.n_communities), cluster_of] = 1.0
+        return self.shares @ clusters, self.smoothed @ clusters
+
+
+def smooth_shares(shares: Array, digest: Digest) -> Array:
+    """Return the shares of the rows on each anchor: means of the shares of all anchors that these rows lean on."""
+    sums = digest.column_sums
+    return np.asarray(digest.gram @ shares) / np.where(sums > 0, sums, 1.0)[:, None]
+
+
+@dataclass(frozen=True)
+class ShareLabels:
+    """The cluster that holds most of a row's weight; ``smoothed`` is only needed to say how sure that is."""
+
+    shares: NDArray[Any]
+    smoothed: NDArray[Any] | None = None
+    needs_views: ClassVar[bool] = False
+
+    def of(self, block: RowBlock) -> NDArray[np.int64]:
+        """Return the labels of the rows of a block; of equal shares the first."""
+        return np.asarray((block.coefficients @ self.shares).argmax(axis=1), dtype=np.int64)
+
+    def of_columns(self, layout: ColumnLayout) -> "ShareLabels":
+        """Return the shares of columns from those of anchors."""
+        assert self.smoothed is not None
+        return ShareLabels(self.shares[layout.anchor_of], self.smoothed[layout.anchor_of])
+
+    def confidence(self, block: RowBlock) -> Array:
+        """Return how sure the labels are, from 0 to 1: how much less the next cluster holds of a row than its own."""
+        assert self.smoothed is not None
+        return lead_over_others(np.asarray(block.coefficients @ self.smoothed), self.of(block))
+
+
+def lead_over_others(weights: NDArray[Any], labels: NDArray[np.int64]) -> Array:
+    """Return one minus the largest weight in another cluster over that in the row's own, at least zero."""
+    others = weights.astype(np.float64)
+    own = np.take_along_axis(others, labels[:, None], axis=1)[:, 0]
+    np.put_along_axis(others, labels[:, None], 0.0, axis=1)
+    return np.where(own > 0, np.maximum(1.0 - others.max(axis=1) / np.where(own > 0, own, 1.0), 0.0), 0.0)
+
+
+def find_layers(
+    engine: Engine,
+    digest: Digest,
+    layout: ColumnLayout,
+    n_clusters: int | None,
+    count_range: tuple[int, int] | None,
+    random_state: RandomState,
+    n_threads: int = 1,
+) -> Layers:
+    """Find communities of the smaller side of the graph, and merge them.
+
+    Few rows are cut themselves, joined by ``Z D^-1 Z'`` with the column sums D: two rows are the closer the more they
+    lean on the same anchors. Of many rows the anchors are cut, joined by ``Z'Z``.
+    """
+    seed = int(random_state.randint(np.iinfo(np.int32).max))
+    used = np.flatnonzero(digest.column_sums > 0)
+    if engine.n_rows <= MOST_REBUILT_ROWS:
+        weights = folded(engine.take(np.arange(engine.n_rows)), layout)[:, used]
+        whole, member = _row_graph(weights, digest.column_sums[used]), weights
+    else:
+        whole, member = sparse.csr_array(digest.gram)[used][:, used], None
+    graph = _without_diagonal(whole)
+    alike = _all_alike(whole)
+    evidence = None
+    if n_clusters is None:
+        evidence = CountEvidence([1], [1.0]) if alike else count_clusters(graph, seed, count_range, n_threads)
+        n_clusters = evidence.counts[0]
+    if alike:
+        found = Hierarchy(np.zeros(graph.shape[0], np.int64), 1.0, np.empty((0, 4)))
+    else:
+        found = best_hierarchy(graph, min(n_clusters, graph.shape[0]), 1.0, seed, n_threads=n_threads)
+    one_hot = np.zeros((len(found.labels), found.n_communities))
+    one_hot[np.arange(len(found.labels)), found.labels] = 1.0
+    if member is not None:
+        one_hot = np.asarray(member.T @ one_hot) / digest.column_sums[used][:, None]
+    shares = np.zeros((len(digest.column_sums), found.n_communities))
+    shares[used] = one_hot
+    return Layers(shares, smooth_shares(shares, digest), found.tree, evidence)
+
+
+class BlockSums(Protocol):
+    """Sums over blocks of rows with weights: those of an engine, or of a finished graph."""
+
+    def sum_blocks(self, function: Callable[[RowBlock], Sums]) -> Sums:
+        """Merge what a function returns for all blocks."""
+        ...
+
+
+def label_by_shares(
+    engine: BlockSums, layers: Layers, layout: ColumnLayout, n_clusters: int
+) -> tuple[ShareLabels, ClusterSums, ShareLabels]:
+    """Label all rows by the shares of columns; return also those of anchors. Clusters are numbered by first rows.
+
+    A cluster in which no row has most of its weight is none. Shares are then taken relative to the size of each
+    cluster, so that large ones do not swallow small ones; if that is not enough, the tree is cut one layer below, until
+    there are as many clusters as were asked for, or no layer is left.
+    """
+    wanted = min(n_clusters, layers.n_communities)
+    best, sums = None, None
+    for count in range(wanted, layers.n_communities + 1):
+        for relative in (False, True):
+            shares, smoothed = layers.at(count)
+            if relative and sums is not None:
+                sizes = sums.support.sum(axis=1) @ shares[layout.anchor_of]
+                shares = shares / np.where(sizes > 0, sizes, 1.0)
+            sums = engine.sum_blocks(partial(sum_clusters, ShareLabels(shares[layout.anchor_of]), shares.shape[1]))
+            if best is None or len(sums.order()) > len(best[1].order()):
+                best = ShareLabels(shares, smoothed), sums
+            if len(sums.order()) >= wanted:
+                return _numbered(engine, *best, layout, wanted)
+    assert best is not None
+    return _numbered(engine, *best, layout, wanted)
+
+
+def _numbered(
+    engine: BlockSums, found: ShareLabels, sums: ClusterSums, layout: ColumnLayout, wanted: int
+) -> tuple[ShareLabels, ClusterSums, ShareLabels]:
+    """Keep the clusters that hold a row, at most that many, in the order of their first rows."""
+    kept = sums.order()[:wanted]
+    assert found.smoothed is not None
+    chosen = ShareLabels(np.ascontiguousarray(found.shares[:, kept]), np.ascontiguousarray(found.smoothed[:, kept]))
+    labels = chosen.of_columns(layout)
+    if len(kept) < found.shares.shape[1]:
+        sums = engine.sum_blocks(partial(sum_clusters, labels, len(kept)))
+        kept = np.arange(len(kept))
+    return labels, ClusterSums(sums.support[:, kept], sums.first_rows[kept]), chosen
+
+
+def folded(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:
+    """Add up the columns that belong to one anchor."""
+    if layout.is_plain:
+        return coefficients
+    ones = np.ones(len(layout.anchor_of), dtype=coefficients.dtype)
+    fold = sparse.csr_array((ones, (np.arange(len(ones)), layout.anchor_of)), shape=(len(ones), layout.n_anchors))
+    return sparse.csr_array(coefficients @ fold)
+
+
+def _row_graph(weights: sparse.csr_array, column_sums: Array) -> sparse.csr_array:
+    wide = weights.astype(np.float64)
+    scaled = wide @ sparse.diags_array(1.0 / column_sums)
+    graph = sparse.csr_array(scaled @ wide.T)
+    # Rounding must not make it differ from its transpose.
+    return sparse.csr_array((graph + graph.T) / 2)
+
+
+def _all_alike(graph: sparse.csr_array) -> bool:
+    """Whether every node is as close to all others as to itself, to within rounding: there is nothing to cut."""
+    n_nodes = graph.shape[0]
+    return bool(graph.nnz == n_nodes**2 and np.ptp(graph.data) <= _ROUNDING * graph.data.max())
+
+
+def _without_diagonal(graph: sparse.csr_array) -> sparse.csr_array:
+    edges = graph.tocoo()
+    kept = edges.row != edges.col
+    return sparse.csr_array((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=graph.shape)
+
+
+# Starts of the last k-means in the authors' release.
+_PUBLISHED_STARTS = 100
+
+
+def label_as_published(
+    embedding: NDArray[Any], n_clusters: int, random_state: RandomState
+) -> tuple[NDArray[np.int64], Array]:
+    """Cluster the rows of the embedding as they are, as the authors' release does."""
+    labels, centers = published_kmeans(embedding, n_clusters, random_state, _PUBLISHED_STARTS)
+    kept = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
+    return np.searchsorted(kept, labels).astype(np.int64), np.asarray(centers, dtype=np.float64)[kept]
+
+
+def label_embedding(
+    engine: Engine, row_map: NDArray[Any], singular_values: Array, n_clusters: int, random_state: RandomState
+) -> tuple[EmbeddedLabels, ClusterSums]:
+    """Cluster a sample of the embedded rows by k-means; labels are numbered as they first occur."""
+    coefficients = engine.take(sampled_rows(engine.n_rows, n_clusters, random_state))
+    points = cluster_coordinates(np.asarray(coefficients @ row_map), singular_values)
+    labels = EmbeddedLabels(row_map, singular_values, embedding_centers(points, n_clusters, random_state))
+    sums = engine.sum_blocks(partial(sum_clusters, labels, len(labels.centers)))
+    # A centre that is nearest to no row can go without any label changing but in its number.
+    kept = sums.order()
+    labels = replace(labels, centers=labels.centers[kept])
+    return labels, ClusterSums(sums.support[:, kept], sums.first_rows[kept])
+
+
+def warn_of_missing_clusters(n_found: int, n_clusters: int) -> None:
+    """Say that fewer clusters hold a row than were asked for."""
+    if n_found < n_clusters:
+        warnings.warn(
+            f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
+            "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
+            ConvergenceWarning,
+            stacklevel=8,
+        )
+
+
+def support_of_anchors(support: Array, layout: ColumnLayout) -> Array:
+    """Add up the support of the columns that belong to one anchor, shape (n_anchors, n_clusters)."""
+    folded = np.zeros((layout.n_anchors, support.shape[1]))
+    np.add.at(folded, layout.anchor_of, support)
+    return folded
+
+
+def fold_of_columns(layout: ColumnLayout) -> sparse.csr_array | None:
+    """Return the map that adds up the columns of mirrored anchors, so that the graph has one column per anchor."""
+    if layout.is_plain:
+        return None
+    ones = np.ones(len(layout.anchor_of))
+    return sparse.csr_array((ones, layout.anchor_of, np.arange(len(ones) + 1)), shape=(len(ones), layout.n_anchors))

@@ -1,1 +1,0 @@
-"""Graphs between rows, or rows and anchors: weights, embeddings, components, clusters."""

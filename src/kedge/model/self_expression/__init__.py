@@ -1,1 +1,0 @@
-"""Rows rebuilt from each other: sparse, low-rank and ridge coefficients, and the graphs they make."""

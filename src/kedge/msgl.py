@@ -1,0 +1,391 @@
+"""MSGL: clustering of several views through one graph between rows and anchors."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kedge.clusterer import AnchorGraphClusterer, checked_anchor_array
+from kedge.core.scaling import ViewScaling
+from kedge.core.view_weights import FixedWeighting, NormalisedWeighting, PublishedWeighting, ViewWeighting
+from kedge.inputs import ReadsViews, Views
+from kedge.loop import FittedGraph
+from kedge.parameters import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
+
+
+class MSGL(ReadsViews, AnchorGraphClusterer):
+    """Cluster rows that are described by several views, through one graph that rebuilds all of them from anchors.
+
+    Every row has one set of weights on m anchors, which all of its views share, each with its own part of the anchors.
+    How much a view counts is learnt: the better the anchors rebuild it, the more. Otherwise the model is that of
+    :class:`SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. For n
+    rows, d features in all and s weights per row, a pass takes O(n m d + n m s) time; there are a few passes.
+
+    X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a
+    MuData object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default="auto"
+        Number of clusters; "auto" takes as many as the data suggests, see ``auto_report_["n_clusters"]``. Advice, not
+        proof. Other numbers come from the same fit: see :meth:`labels_at`.
+    n_clusters_range : tuple of two ints or None, default=None
+        Least and most clusters that "auto" may find; None sets no limits.
+    views : list or dict or None, default=None
+        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
+        also names them. None means that such an X is one view.
+    n_anchors : int or "auto", default="auto"
+        Number of anchors of one set. "auto" takes two for every three rows, at most 1,200, up to 4,000 rows, and up to
+        3,000 beyond, or where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest
+        anchors; otherwise, and with fewer than 400 anchors, it is rebuilt from all anchors of a set.
+    anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
+        How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
+        n_features of the view) per view, in the units of X.
+    anchor_alignment : {"joint", "aligned", "per_view"}, default="joint"
+        "joint": chosen once from all views side by side, so that anchor j is one prototype in every view; where rows
+        lack views, k-means over the views that are there. "aligned": chosen per view, then matched by an assignment on
+        the rows that views share. "per_view": chosen per view and not matched, as published; one set of weights can
+        then not suit two views at once.
+    alpha : float or "auto", default=0.1
+        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, means the default.
+    beta : float or "auto", default=0.0
+        Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
+    gamma : float or "auto", default=-5.0
+        Negative. How sharply views are weighted: weights are proportional to e^(-1 / (1 - gamma)) for reconstruction
+        errors e, so near zero the worse view hardly counts, and far from zero all count alike.
+    view_prior : {"agreement", "equal"}, list or dict of floats, default="agreement"
+        How much each view counts before its errors are known; the weight that the errors give is multiplied by it.
+        "agreement" takes the mean dependence of the view on the others (Hilbert-Schmidt criterion on a sample of rows):
+        reconstruction errors cannot tell a view with clusters from a few columns of noise, but noise has nothing to do
+        with the other views. Of two views each counts by the structure that it has of its own.
+    locality : float or "auto", default="auto"
+        Weight of the distance to each anchor where rows are rebuilt: near anchors are preferred. Zero is the published
+        model; "auto" is 0.02.
+    scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, or a list or dict of them, default="auto"
+        How each view is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to
+        unit length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts,
+        "l2" for other sparse views, "zscore" for dense columns in different units, else "none", and brings all views to
+        equal energy, so that none counts more for its units; see ``scalings_[v]["kind"]``. Learnt in ``fit`` from the
+        rows that have the view, applied in ``predict``.
+    penalty_scale : {"relative", "absolute"}, default="relative"
+        Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
+    penalty : {"centroid", "degree"}, default="centroid"
+        "centroid" never lets the objective rise; "degree" is the published form.
+    partition : {"communities", "spectral"}, default="communities"
+        How the graph is cut: into communities of high modularity, merged down to ``n_clusters``; or, as in the paper,
+        by k-means on its leading singular vectors.
+    structure : {"soft", "exact"}, default="soft"
+        "exact": ``graph_`` has exactly ``n_clusters`` connected components and ``labels_`` are those components.
+    signed : bool, default=False
+        Mirror the anchors, so that x and -x are in one subspace. For linear subspaces through the origin.
+    n_neighbors : int, default=1
+        How many nearest anchors decide, by majority, with ``predict_with="anchors"``.
+    predict_with : {"graph", "anchors"}, default="graph"
+        "graph" weighs a row as ``fit`` does and takes the cluster that holds most of its weight, so fitted rows keep
+        their labels; "anchors" takes the nearest labelled anchors.
+    recipe : {"kedge", "published"}, default="kedge"
+        "published" follows the authors' release in what the other parameters leave open; see :meth:`as_published`.
+    first_penalty : array of shape (n_samples, n_anchors) or None, default=None
+        Penalty matrix W of the first iteration; None means zero, which is the ridge solution.
+    max_iter : int, default=100
+        Most passes over the rows.
+    tol : float, default=1e-4
+        The fit ends when the objective falls by less than this share in a pass.
+    n_init : int or "auto", default="auto"
+        Sets of anchors whose graphs are joined: less luck, more time. "auto" takes four up to 4,000 rows, beyond that
+        as many as stay affordable, from one to three.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the anchors and of the search for communities.
+    n_jobs : int or None, default=None
+        Blocks of rows solved at a time; None or -1 means every processor. Does not change the result.
+    verbose : int, default=0
+        1 shows progress on a terminal (needs rich).
+    callback : callable or None, default=None
+        Called after every iteration with a report (iteration, objective, n_components, seconds); if it returns True the
+        fit ends there and keeps the result so far.
+    scratch_folder : path or None, default=None
+        Where the weights of rows on disk are kept between passes, in files without a name that vanish with the model or
+        the process; None means the folder for temporary files.
+    checkpoint : path or None, default=None
+        Folder in which every finished pass is recorded. A fit of the same data and parameters that is started again
+        with it, after a crash or an interrupt, goes on from there and ends with the same result; it is emptied at the
+        end. Needs an integer ``random_state``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row, consecutive from 0, as a rule in the order of their first rows.
+    graph_ : CSR array of shape (n_samples, n_anchors)
+        Weights of the rows on the anchors; nonnegative, rows sum to one.
+    anchors_ : list of ndarrays of shape (n_anchors, n_features of the view)
+        The anchors in every view, in the units of the scaled view.
+    anchor_labels_ : ndarray of shape (n_anchors,)
+        Cluster of each anchor.
+    embedding_, anchor_embedding_ : ndarrays of shape (n_samples, n_clusters) and (n_anchors, n_clusters)
+        Left and right singular vectors of the scaled graph, times sqrt(1/2).
+    view_weights_ : ndarray of shape (n_views,)
+        Weight of each view, in the order of the views; they sum to one (not in :meth:`as_published`).
+    view_prior_ : ndarray of shape (n_views,)
+        How much each view counted beforehand, with mean one.
+    view_weights_history_ : ndarray of shape (n_iter_, n_views)
+        The weights at the end of each iteration.
+    view_names_ : list of str
+        Names of the views: keys of a dict, modalities, or "view 0", "view 1" and so on.
+    objective_ : ndarray of shape (n_iter_,)
+        The full objective at the end of each iteration.
+    n_iter_ : int
+        Passes over the rows.
+    n_clusters_ : int
+        Number of clusters in ``labels_``.
+    n_communities_ : int
+        Number of communities before they are merged; the finest layer.
+    tree_ : ndarray of shape (n_communities_ - 1, 4)
+        The merges, as in SciPy's linkage: the two that merge (communities are 0 to ``n_communities_ - 1``, row t makes
+        ``n_communities_ + t``), the modularity lost, and the size of the union (rows up to 4,000 rows, anchors beyond).
+    confidence_ : ndarray of shape (n_samples,) or None
+        How sure each label is, from 0 to 1: how much less the next cluster holds of the row's surroundings than its
+        own does. Rows below 0.5 are worth a look. None with ``recipe="published"``.
+    auto_report_ : dict or None
+        With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
+        ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.
+        None if the number was given.
+    locality_ : float
+        The locality of ``graph_``: the parameter, or what the data decided.
+    n_components_ : int
+        Connected components of ``graph_`` that hold a row.
+    singular_values_, cluster_centers_, ridge_factors_, embedding_anchors_, anchor_set_sizes_, scalings_
+        As in :class:`SGL`; anchors are lists with one array per view.
+    n_features_in_ : int
+        Number of features of all views.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X was one matrix with names.
+
+    See Also
+    --------
+    SGL : The same for one view.
+
+    References
+    ----------
+    Kang, Lin, Zhu and Xu, "Structured Graph Learning for Scalable Subspace Clustering: From Single-view to
+    Multi-view", IEEE Transactions on Cybernetics.
+
+    Examples
+    --------
+    >>> from kedge import MSGL
+    >>> from kedge.datasets import make_multiview
+    >>> views, y = make_multiview(300, random_state=0)
+    >>> model = MSGL(n_clusters=len(set(y)), random_state=0).fit(views)
+    >>> len(model.view_weights_) == len(views)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MSGL_RULES
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        views: Any = None,
+        n_clusters_range: Any = None,
+        n_anchors: int | str = "auto",
+        anchors: Any = "kmeans",
+        anchor_alignment: str = "joint",
+        alpha: float | str = 0.1,
+        beta: float | str = 0.0,
+        gamma: float | str = -5.0,
+        view_prior: Any = "agreement",
+        locality: float | str = "auto",
+        scale: Any = "auto",
+        penalty_scale: str = "relative",
+        penalty: str = "centroid",
+        partition: str = "communities",
+        structure: str = "soft",
+        signed: bool = False,
+        n_neighbors: int = 1,
+        predict_with: str = "graph",
+        recipe: str = "kedge",
+        first_penalty: Any = None,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        n_init: int | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+        scratch_folder: Any = None,
+        checkpoint: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.views = views
+        self.n_clusters_range = n_clusters_range
+        self.n_anchors = n_anchors
+        self.anchors = anchors
+        self.anchor_alignment = anchor_alignment
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.view_prior = view_prior
+        self.locality = locality
+        self.scale = scale
+        self.penalty_scale = penalty_scale
+        self.penalty = penalty
+        self.partition = partition
+        self.structure = structure
+        self.signed = signed
+        self.n_neighbors = n_neighbors
+        self.predict_with = predict_with
+        self.recipe = recipe
+        self.first_penalty = first_penalty
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.scratch_folder = scratch_folder
+        self.checkpoint = checkpoint
+
+    @classmethod
+    def as_published(
+        cls, n_clusters: int, n_anchors: int, alpha: float, beta: float, gamma: float = -1.0, **parameters: Any
+    ) -> Self:
+        """Return an estimator that follows the authors' release step for step.
+
+        As :meth:`SGL.as_published`, with k-means in every view on its own, weights of the views that are not
+        normalised, at most 30 iterations, and the change measured in the Frobenius norm. The release's first penalty
+        is rounding noise of its uniform start; here it is zero unless ``first_penalty`` is given. Anchors are labelled
+        by the graph.
+
+        Parameters
+        ----------
+        n_clusters, n_anchors, alpha, beta, gamma
+            As in the paper.
+        **parameters
+            Any other parameter of the class, which overrides what is set here.
+
+        Returns
+        -------
+        MSGL
+            An unfitted estimator.
+        """
+        published: dict[str, Any] = {
+            "penalty_scale": "absolute",
+            "penalty": "degree",
+            "recipe": "published",
+            "scale": "none",
+            "partition": "spectral",
+            "locality": 0.0,
+            "predict_with": "anchors",
+            "anchor_alignment": "per_view",
+            "n_init": 1,
+            "max_iter": 30,
+            "tol": 1e-3,
+        }
+        return cls(n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta, gamma=gamma, **(published | parameters))
+
+    @checked_fit
+    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+        """Cluster the rows of all views together.
+
+        Parameters
+        ----------
+        X : list or dict of matrices of shape (n_samples, n_features of the view), MuData object, or one matrix
+            The views; sparse ones are never made dense. Views may be on disk, as for :class:`SGL`.
+        y : None
+            Ignored.
+        observed : array-like of bool of shape (n_samples, n_views) or None, default=None
+            Which views each row has, in addition to rows of NaN, which are views that a row lacks.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        views = self._read(X, observed, reset=True)
+        return self._fit_views(views)
+
+    def predict(
+        self, X: Any, observed: Any = None, *, n_clusters: int | None = None, return_confidence: bool = False
+    ) -> Any:
+        """Give new rows the clusters of the fit; they may lack views.
+
+        With ``predict_with="graph"`` a row is weighed as in ``fit``, by the views that it has, and gets the cluster
+        that holds most of its weight, with ``partition="spectral"`` that of the nearest centre; with "anchors" the
+        nearest ``n_neighbors`` labelled anchors decide, by the weighted sum of squared distances over those views.
+
+        Parameters
+        ----------
+        X : as in fit
+            New rows with the same views; None in a list, or a name left out of a dict, is a view that all rows lack.
+        observed : as in fit
+            Which views each row has.
+        n_clusters : int or None, default=None
+            Another layer of the tree, as in :meth:`SGL.labels_at`; None means ``n_clusters_``.
+        return_confidence : bool, default=False
+            Whether to return how sure the labels are as well.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each row; of Dask arrays a lazy Dask array.
+        confidence : ndarray of shape (n_samples,)
+            How sure each label is, as ``confidence_``; only with ``return_confidence``.
+        """
+        return self._predict_views(self._read(X, observed, reset=False), n_clusters, return_confidence)
+
+    def transform(self, X: Any, observed: Any = None) -> Any:
+        """Embed new rows: solve their row problems and map the weights to the embedding of the fit.
+
+        Parameters
+        ----------
+        X : as in predict
+            New rows.
+        observed : as in fit
+            Which views each row has.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_samples, n_clusters)
+            In the space of ``embedding_``; of Dask arrays a lazy Dask array.
+        """
+        return self._transform_views(self._read(X, observed, reset=False))
+
+    def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
+        if self.recipe == "published":
+            return PublishedWeighting(gamma)
+        return FixedWeighting() if len(prior) == 1 else NormalisedWeighting(gamma, prior)
+
+    def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
+        if self.recipe == "published":
+            return np.ones(len(views.names))
+        return prior_per_view(self.view_prior, views.names)
+
+    def _published_norm(self) -> str:
+        return "frobenius"
+
+    def _alignment(self) -> str:
+        return self.anchor_alignment
+
+    def _given_anchors(self, views: Views) -> list[Any]:
+        if not isinstance(self.anchors, list | tuple):
+            raise ValueError(f"anchors must be a list with one array per view ({len(views.names)}), or a method")
+        return [checked_anchor_array(one, f"anchors[{number}]") for number, one in enumerate(self.anchors)]
+
+    def _scales(self, views: Views) -> list[str]:
+        return scale_per_view(self.scale, views.names)
+
+    def _per_view(self, parts: list[Any]) -> Any:
+        return list(parts)
+
+    def _from_per_view(self, attribute: Any) -> list[Any]:
+        return list(attribute)
+
+    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
+        super()._keep(fitted, scalings)
+        history = fitted.view_weights
+        if self.recipe != "published":
+            history = history / history.sum(axis=1, keepdims=True)
+        self.view_prior_ = fitted.view_prior
+        self.view_weights_history_ = history
+        self.view_weights_ = history[-1].copy()
