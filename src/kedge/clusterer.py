@@ -141,8 +141,6 @@ class AnchorGraphClusterer(
     signed: bool
     n_neighbors: int
     predict_with: str
-    recipe: str
-    first_penalty: Any
     max_iter: int
     tol: float
     n_init: int | str
@@ -190,9 +188,6 @@ class AnchorGraphClusterer(
         """Return how much each view counts beforehand; None if that is to be learnt."""
         return np.ones(len(views.names))
 
-    def _published_norm(self) -> str:
-        raise NotImplementedError
-
     def _given_anchors(self, views: Views) -> list[Any]:
         raise NotImplementedError
 
@@ -220,12 +215,9 @@ class AnchorGraphClusterer(
                 for kind, array, name, mask in zip(kinds, views.arrays, views.names, masks, strict=True)
             ]
             source = self._source(views, scalings)
-            if self.recipe != "published":
-                scalings = learn_projection(source, bool(self.signed))
-                source = self._source(views, scalings)
+            scalings = learn_projection(source, bool(self.signed))
+            source = self._source(views, scalings)
         plan = self._plan(views, scalings, n_clusters)
-        if plan.as_published and not (source.in_memory and self.checkpoint is None):
-            raise ValueError("recipe='published' goes over all rows at once: load X into memory, without checkpoint")
         with show_progress(self.verbose) as progress, self._checkpoint_for(views) as checkpoint:
             fitted = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
         self._keep(fitted, scalings)
@@ -246,15 +238,11 @@ class AnchorGraphClusterer(
 
     def _plan(self, views: Views, scalings: list[ViewScaling], n_clusters: int | None) -> FitPlan:
         """Resolve the parameters against the data; parameters themselves stay as they are."""
-        published = self.recipe == "published"
-        if published and n_clusters is None:
-            raise ValueError("n_clusters='auto' is not for recipe='published'; give a number")
-        anchors = self._anchor_plan(views, scalings, published, n_clusters)
         return FitPlan(
             n_clusters=n_clusters,
             count_range=checked_count_range(self.n_clusters_range, views.n_rows),
             partition=self.partition,
-            anchors=anchors,
+            anchors=self._anchor_plan(views, scalings, n_clusters),
             alpha=number_or_default("alpha", self.alpha),
             beta=number_or_default("beta", self.beta),
             relative_penalties=self.penalty_scale == "relative",
@@ -267,21 +255,17 @@ class AnchorGraphClusterer(
             max_iter=self.max_iter,
             tol=float(self.tol),
             n_threads=threads_for(self.n_jobs),
-            published_norm=self._published_norm() if published else None,
-            first_penalty=self._checked_first_penalty(views.n_rows, sum(anchors.sizes) * (2 if self.signed else 1)),
             callback=self.callback,
             scratch_folder=self.scratch_folder,
         )
 
-    def _anchor_plan(
-        self, views: Views, scalings: list[ViewScaling], published: bool, n_clusters: int | None
-    ) -> AnchorPlan:
+    def _anchor_plan(self, views: Views, scalings: list[ViewScaling], n_clusters: int | None) -> AnchorPlan:
         given: list[Any] | None = None
         n_near: int | None = None
         coarse: tuple[int, ...] = ()
         if isinstance(self.anchors, str):
             penalised = any(not isinstance(value, str) and value > 0 for value in (self.beta, self.locality))
-            only_rebuilt = published or bool(self.signed) or penalised
+            only_rebuilt = bool(self.signed) or penalised
             n_features = sum(scaling.width_of(width) for scaling, width in zip(scalings, views.widths, strict=True))
             asked = (self.n_anchors, self.n_init, only_rebuilt, n_clusters)
             n_complete = views.n_rows if views.observed is None else int(views.observed.all(axis=1).sum())
@@ -302,17 +286,8 @@ class AnchorGraphClusterer(
             asked_for=None if isinstance(self.n_anchors, str) else int(self.n_anchors),
             given=given,
             signed=bool(self.signed),
-            as_published=published,
             n_threads=threads_for(self.n_jobs),
         )
-
-    def _checked_first_penalty(self, n_rows: int, n_columns: int) -> NDArray[np.float64] | None:
-        if self.first_penalty is None:
-            return None
-        penalty = check_array(self.first_penalty, dtype=np.float64, input_name="first_penalty")
-        if penalty.shape != (n_rows, n_columns):
-            raise ValueError(f"first_penalty must have shape {(n_rows, n_columns)}, got {penalty.shape}")
-        return np.asarray(penalty)
 
     def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
         """Store what was found, all at once and after everything that can fail."""

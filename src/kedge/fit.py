@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,11 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances_argmin
 
 from kedge.anchors.sets import AnchorSets, choose_connected_sets
 from kedge.core.block_step import ColumnLayout, PassState, column_layout
 from kedge.core.driver_step import Digest, Structure
-from kedge.core.labels import ClusterSums, GivenLabels, RowLabels, count_directions, label_anchors, sum_clusters
-from kedge.core.penalty import GivenPenalty
+from kedge.core.labels import ClusterSums, RowLabels, count_directions, label_anchors
 from kedge.core.row_problem import anchor_spread, build_near_problem, build_row_problem
 from kedge.core.rows import RowSource, sample_rows
 from kedge.core.spectral_map import SpectralMap, spectral_map
@@ -31,14 +28,13 @@ from kedge.layers import (
     ShareLabels,
     find_layers,
     fold_of_columns,
-    label_as_published,
     label_by_shares,
     label_embedding,
     smooth_shares,
     support_of_anchors,
     warn_of_missing_clusters,
 )
-from kedge.loop import FitPlan, FittedGraph, IterationReport, LoopResult, LoopRules, iterate
+from kedge.loop import FitPlan, FittedGraph, IterationReport, LoopResult, iterate, warn_not_settled
 from kedge.partition.communities import merge_tree
 from kedge.partition.view_structure import structure_prior
 from kedge.progress import Progress
@@ -113,30 +109,22 @@ def _run_passes(
     weighting: ViewWeighting,
     random_state: RandomState,
     callback: Callable[[IterationReport], bool | None],
-) -> tuple[LoopResult, Layers | None]:
-    """Run the loop; where the structure penalty needs a number of clusters that is left to the data, find it first."""
-    plan, n_clusters = setting.plan, setting.plan.n_clusters
+) -> tuple[LoopResult, Layers]:
+    """Run the loop and cut the graph; where the structure penalty needs a number of clusters, find that first."""
+    plan, layout, n_clusters = setting.plan, setting.layout, setting.plan.n_clusters
 
-    def rules(max_iter: int, first: GivenPenalty | None) -> LoopRules:
-        return LoopRules(max_iter, plan.tol, weighting, plan.published_norm, first, callback)
+    def find(digest: Digest, wanted: int | None) -> Layers:
+        return find_layers(engine, digest, layout, wanted, plan.count_range, random_state, plan.n_threads)
 
     if n_clusters is None and plan.beta > 0:
-        plain = Structure(plan.penalty, 0.0, 1)
-        once = iterate(engine, state, setting.layout, plain, rules(1, None))
-        found = find_layers(engine, once.digest, setting.layout, None, plan.count_range, random_state, plan.n_threads)
-        n_clusters = found.n_clusters
+        once = iterate(engine, state, layout, Structure(plan.penalty, 0.0, 1), weighting, 1, plan.tol, callback)
+        n_clusters = find(once.digest, None).n_clusters
     beta = plan.beta * setting.unit
     if plan.relative_penalties and n_clusters is not None:
         beta *= setting.source.n_rows / n_clusters
-    structure = Structure(plan.penalty, beta, n_clusters or 1, with_embedding=plan.as_published)
-    first = None if plan.first_penalty is None else GivenPenalty(beta, plan.first_penalty)
-    result = iterate(engine, state, setting.layout, structure, rules(plan.max_iter, first))
-    layers = None
-    if not plan.as_published:
-        wanted = n_clusters if plan.beta > 0 else plan.n_clusters
-        layers = find_layers(
-            engine, result.digest, setting.layout, wanted, plan.count_range, random_state, plan.n_threads
-        )
+    structure = Structure(plan.penalty, beta, n_clusters or 1)
+    result = iterate(engine, state, layout, structure, weighting, plan.max_iter, plan.tol, callback)
+    layers = find(result.digest, n_clusters if plan.beta > 0 else plan.n_clusters)
     _report_loop(result, plan, setting.sets.n_near is not None)
     return result, layers
 
@@ -213,6 +201,7 @@ class _Clusters:
     labels: RowLabels
     sums: ClusterSums
     layers: Layers
+    shares: ShareLabels
     centers: Array | None = None
 
     @property
@@ -222,28 +211,27 @@ class _Clusters:
 
 
 def _label(
-    setting: _Setting, engine: Engine, result: LoopResult, layers: Layers | None, random_state: RandomState
+    setting: _Setting, engine: Engine, result: LoopResult, layers: Layers, random_state: RandomState
 ) -> FittedGraph:
-    """Cut the graph into clusters and gather what was found."""
+    """Label the rows and gather what was found."""
     plan, sets, layout = setting.plan, setting.sets, setting.layout
-    spectrum, clusters = _cluster_rows(setting, engine, result, layers, random_state)
+    spectrum, clusters = _cluster_rows(setting, engine, result.digest, layers, random_state)
     row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
     n_kept = plan.n_clusters or clusters.n_clusters
-    embedding = result.embedding
-    if embedding is None:
-        embedding = engine.embedding(np.ascontiguousarray(row_map[:, :n_kept]))
     support = support_of_anchors(clusters.sums.support, layout)
-    labels = clusters.labels
-    shares, confidence = _shares_and_confidence(setting, engine, labels, support, result.digest)
+    labels, shares = clusters.labels, clusters.shares
     weights = result.state.problems[0].weights
+    joined = np.hstack([np.sqrt(weight) * view for view, weight in zip(sets.views, weights, strict=True)])
     found: dict[str, Any] = {
         "anchors": sets.views,
         "used_anchors": np.arange(layout.n_anchors),
         "anchor_embedding": spectrum.anchor_embedding[:, :n_kept],
-        "anchor_labels": _label_anchors(setting, labels, support, weights),
+        "anchor_labels": label_anchors(support, joined, plan.anchors.signed),
         "n_components": result.digest.n_components,
         "ridge_factors": None,
     }
+    embedding = engine.embedding(np.ascontiguousarray(row_map[:, :n_kept]))
+    confidence = engine.per_row(shares.of_columns(layout).confidence, width=None, dtype=np.float64)
     if plan.exact:
         found |= _exact(setting, engine, weights, labels, found, support)
     else:
@@ -274,75 +262,37 @@ def _label(
     )
 
 
-def _shares_and_confidence(
-    setting: _Setting, engine: Engine, labels: RowLabels, support: Array, digest: Digest
-) -> tuple[ShareLabels, Any]:
-    """Return the shares of each anchor in each cluster, and how sure the labels are, which is not published."""
-    layout = setting.layout
-    if isinstance(labels, ShareLabels):
-        first = np.unique(layout.anchor_of, return_index=True)[1]
-        assert labels.smoothed is not None
-        shares = ShareLabels(labels.shares[first], labels.smoothed[first])
-    else:
-        own = _shares_of(support)
-        shares = ShareLabels(own, smooth_shares(own, digest))
-    if setting.plan.as_published:
-        return shares, None
-    return shares, engine.per_row(shares.of_columns(layout).confidence, width=None, dtype=np.float64)
-
-
-def _shares_of(support: Array) -> Array:
-    totals = support.sum(axis=1, keepdims=True)
-    return np.asarray(support / np.where(totals > 0, totals, 1.0))
-
-
 def _cluster_rows(
-    setting: _Setting, engine: Engine, result: LoopResult, layers: Layers | None, random_state: RandomState
+    setting: _Setting, engine: Engine, digest: Digest, layers: Layers, random_state: RandomState
 ) -> tuple[SpectralMap, _Clusters]:
     """Return the embedding of the graph, and its clusters."""
-    plan, layout, digest = setting.plan, setting.layout, result.digest
-    if layers is None:
-        assert plan.n_clusters is not None
-        assert digest.spectrum is not None
-        embedding = result.embedding
-        if embedding is None:  # there was no pass before the last
-            embedding = np.asarray(engine.embedding(digest.spectrum.row_map[layout.anchor_of]))
-        own, centers = label_as_published(embedding, plan.n_clusters, random_state)
-        given = GivenLabels(own)
-        sums = engine.sum_blocks(partial(sum_clusters, given, len(centers)))
-        return digest.spectrum, _Clusters(given, sums, _layers_of(digest, layout, sums), centers)
+    plan, layout = setting.plan, setting.layout
     wanted = plan.n_clusters or layers.n_clusters
     if plan.partition == "spectral":
         spectrum = spectral_map(digest.gram, digest.column_sums, count_directions(wanted))
         row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
         near, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
-        clusters = _Clusters(near, sums, _layers_of(digest, layout, sums, layers), near.centers)
+        own = shares_of(support_of_anchors(sums.support, layout))
+        of_clusters = layers_of_clusters(digest, own, layers)
+        clusters = _Clusters(near, sums, of_clusters, ShareLabels(own, of_clusters.smoothed), near.centers)
     else:
-        labels, sums, _ = label_by_shares(engine, layers, layout, wanted)
+        labels, sums, shares = label_by_shares(engine, layers, layout, wanted)
         spectrum = spectral_map(digest.gram, digest.column_sums, plan.n_clusters or sums.support.shape[1])
-        clusters = _Clusters(labels, sums, layers)
+        clusters = _Clusters(labels, sums, layers, shares)
     warn_of_missing_clusters(clusters.n_clusters, wanted)
     return spectrum, clusters
 
 
-def _layers_of(digest: Digest, layout: ColumnLayout, sums: ClusterSums, found: Layers | None = None) -> Layers:
+def shares_of(support: Array) -> Array:
+    """Return the share of each anchor's weight that the rows of each cluster hold."""
+    totals = support.sum(axis=1, keepdims=True)
+    return np.asarray(support / np.where(totals > 0, totals, 1.0))
+
+
+def layers_of_clusters(digest: Digest, shares: Array, found: Layers | None = None) -> Layers:
     """Return clusters that are already there as communities, with the tree of their merges."""
-    shares = _shares_of(support_of_anchors(sums.support, layout))
     tree = merge_tree(sparse.csr_array(shares.T @ digest.gram @ shares), np.arange(shares.shape[1]), 1.0)
     return Layers(shares, smooth_shares(shares, digest), tree, None if found is None else found.evidence)
-
-
-def _label_anchors(
-    setting: _Setting, labels: RowLabels, support: Array, weights: tuple[float, ...]
-) -> NDArray[np.int64]:
-    """Give each anchor the cluster that leans on it most; as published for one view, that of the nearest row."""
-    source, views = setting.source, setting.sets.views
-    if setting.plan.published_norm == "spectral" and not setting.plan.exact:
-        assert isinstance(labels, GivenLabels)
-        rows = source.read(slice(0, source.n_rows))
-        return np.asarray(labels.labels[pairwise_distances_argmin(views[0], rows[0])])
-    joined = np.hstack([np.sqrt(weight) * view for view, weight in zip(views, weights, strict=True)])
-    return label_anchors(support, joined, setting.plan.anchors.signed)
 
 
 def _exact(
@@ -374,11 +324,7 @@ def _exact(
 
 def _report_loop(result: LoopResult, plan: FitPlan, near: bool) -> None:
     if not result.converged and not result.stopped:
-        warnings.warn(
-            f"the fit did not settle within max_iter={plan.max_iter} iterations at tol={plan.tol:g}; raise one of them",
-            ConvergenceWarning,
-            stacklevel=7,
-        )
+        warn_not_settled(plan.max_iter, plan.tol)
     pieces = result.digest.n_components
     if plan.n_clusters is not None and not near and pieces > plan.n_clusters:
         cause = f"locality={plan.locality:g} is" if plan.locality > 0 else "alpha is"

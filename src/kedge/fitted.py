@@ -38,7 +38,6 @@ class FittedAnchorGraph:
     n_neighbors: int
     n_jobs: int | None
     predict_with: str
-    recipe: str
     signed: bool
     graph_: Any
     labels_: Any
@@ -151,8 +150,8 @@ class FittedAnchorGraph:
         return self._map_new_rows(source, self._embedder().embed, width=width, dtype=source.dtype)
 
     def _damping(self) -> NDArray[np.float64] | None:
-        """Return what damps the directions of the embedding before centres are compared; None as published."""
-        return None if self.recipe == "published" else self.singular_values_
+        """Return what damps the directions of the embedding before centres are compared; None leaves them."""
+        return self.singular_values_
 
     def _map_new_rows(
         self, source: RowSource, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any

@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.counts import MOST_REBUILT_ROWS
-from kedge.anchors.kmeans import published_kmeans
 from kedge.core.block_step import ColumnLayout, RowBlock
 from kedge.core.driver_step import Digest
 from kedge.core.labels import (
@@ -224,19 +223,6 @@ def _without_diagonal(graph: sparse.csr_array) -> sparse.csr_array:
     edges = graph.tocoo()
     kept = edges.row != edges.col
     return sparse.csr_array((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=graph.shape)
-
-
-# Starts of the last k-means in the authors' release.
-_PUBLISHED_STARTS = 100
-
-
-def label_as_published(
-    embedding: NDArray[Any], n_clusters: int, random_state: RandomState
-) -> tuple[NDArray[np.int64], Array]:
-    """Cluster the rows of the embedding as they are, as the authors' release does."""
-    labels, centers = published_kmeans(embedding, n_clusters, random_state, _PUBLISHED_STARTS)
-    kept = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
-    return np.searchsorted(kept, labels).astype(np.int64), np.asarray(centers, dtype=np.float64)[kept]
 
 
 def label_embedding(

@@ -1,5 +1,6 @@
 """The loop of a fit: passes over the rows until the objective settles; what it is told and what it finds."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.sets import AnchorPlan
 from kedge.core.block_step import ColumnLayout, PassState, solve_block
-from kedge.core.driver_step import Digest, Structure, digest_summary, next_penalty, on_columns, spectral_norm_squared
-from kedge.core.penalty import EmbeddingPenalty, StructurePenalty
+from kedge.core.driver_step import Digest, Structure, digest_summary, next_penalty, on_columns
+from kedge.core.penalty import EmbeddingPenalty
 from kedge.core.row_problem import NearProblem
 from kedge.core.view_weights import ViewWeighting
 from kedge.engines.checkpoint import Checkpoint
@@ -21,9 +23,6 @@ from kedge.engines.contract import Engine
 from kedge.layers import Layers
 
 Array = NDArray[np.float64]
-
-# The published stopping rule looks at the change only after this many iterations.
-_PUBLISHED_LEAST = 5
 
 
 @dataclass(frozen=True)
@@ -49,22 +48,6 @@ class IterationReport:
 
 
 @dataclass(frozen=True)
-class LoopRules:
-    """When the loop ends, how views are weighted, and whether it follows the published algorithm.
-
-    ``published_norm`` is the norm in which that algorithm measures the change of the coefficients: "spectral" for one
-    view, "frobenius" for several; None for ours, which looks at the objective.
-    """
-
-    max_iter: int
-    tol: float
-    weighting: ViewWeighting
-    published_norm: str | None = None
-    first_penalty: StructurePenalty | None = None
-    callback: Callable[[IterationReport], bool | None] | None = None
-
-
-@dataclass(frozen=True)
 class LoopResult:
     """Where the loop ended.
 
@@ -80,8 +63,6 @@ class LoopResult:
         One value per iteration.
     view_weights : list of arrays of shape (n_views,)
         Weights at the end of each iteration.
-    embedding : array or None
-        In the published algorithm, the embedding before the last pass, which is the one it clusters.
     converged, stopped : bool
         Whether the rule was met, and whether the callback asked to stop.
     """
@@ -91,73 +72,58 @@ class LoopResult:
     penalty: EmbeddingPenalty | None
     objective: list[float]
     view_weights: list[Array]
-    embedding: Array | None
     converged: bool
     stopped: bool
 
 
 def iterate(
-    engine: Engine, state: PassState, layout: ColumnLayout, structure: Structure, rules: LoopRules
+    engine: Engine,
+    state: PassState,
+    layout: ColumnLayout,
+    structure: Structure,
+    weighting: ViewWeighting,
+    max_iter: int,
+    tol: float,
+    callback: Callable[[IterationReport], bool | None] | None = None,
 ) -> LoopResult:
     """Alternate between the rows, the embedding and the weights of the views.
 
-    With one view and no structure penalty one pass is the whole solution.
+    With one view and no structure penalty one pass is the whole solution; so it is with nearest anchors, which do not
+    depend on the weights.
     """
-    as_published = rules.published_norm is not None
-    state = replace(state, penalty=rules.first_penalty, want_change=as_published)
     begun = perf_counter()
     objective: list[float] = []
     weights: list[Array] = []
-    last: Digest | None = None
     penalty: EmbeddingPenalty | None = None
-    embedding, converged, stopped = None, False, False
-    while not converged and not stopped and len(objective) < rules.max_iter:
-        if as_published and last is not None:
-            embedding = _embedded(engine, last, layout)
+    is_near = isinstance(state.problems[0], NearProblem)
+    converged = stopped = False
+    while not converged and not stopped and len(objective) < max_iter:
         if weights:
             state = state.with_weights(weights[-1].tolist())
-        digest = digest_summary(state, engine.run_pass(partial(solve_block, state)), layout, structure, rules.weighting)
+        digest = digest_summary(state, engine.run_pass(partial(solve_block, state)), layout, structure, weighting)
         objective.append(digest.objective)
         weights.append(digest.view_weights)
         done = state
         if structure.weight > 0:
             penalty = next_penalty(digest, structure, penalty)
-            state = state.with_penalty(on_columns(penalty, layout))
-        else:
-            state = state.with_penalty(None)
-        is_near = isinstance(state.problems[0], NearProblem)
-        converged = _has_settled(objective, digest, last, structure, rules, is_near)
-        if rules.callback is not None:
+            state = replace(state, penalty=on_columns(penalty, layout))
+        if structure.weight == 0 and (len(digest.view_weights) == 1 or is_near):
+            converged = True
+        elif len(objective) > 1:
+            converged = objective[-2] - objective[-1] <= tol * abs(objective[-2])
+        if callback is not None:
             report = IterationReport(len(objective), digest.objective, digest.n_components, perf_counter() - begun)
-            stopped = bool(rules.callback(report))
-        last = digest
-    assert last is not None
-    return LoopResult(done, last, penalty, objective, weights, embedding, converged, stopped)
+            stopped = bool(callback(report))
+    return LoopResult(done, digest, penalty, objective, weights, converged, stopped)
 
 
-def _embedded(engine: Engine, digest: Digest, layout: ColumnLayout) -> Array:
-    assert digest.spectrum is not None
-    return np.asarray(engine.embedding(digest.spectrum.row_map[layout.anchor_of]))
-
-
-def _has_settled(
-    objective: list[float],
-    digest: Digest,
-    last: Digest | None,
-    structure: Structure,
-    rules: LoopRules,
-    is_near: bool,
-) -> bool:
-    if rules.published_norm is not None:
-        if last is None or len(objective) <= _PUBLISHED_LEAST:
-            return False
-        assert digest.change_gram is not None
-        squared = spectral_norm_squared if rules.published_norm == "spectral" else np.trace
-        return bool(squared(digest.change_gram) < rules.tol**2 * squared(last.gram))
-    # Without a penalty one view is settled by one pass, and so are nearest anchors, which do not depend on weights.
-    if structure.weight == 0 and (len(digest.view_weights) == 1 or is_near):
-        return True
-    return len(objective) > 1 and objective[-2] - objective[-1] <= rules.tol * abs(objective[-2])
+def warn_not_settled(max_iter: int, tol: float) -> None:
+    """Say that the loop ended before the objective settled."""
+    warnings.warn(
+        f"the fit did not settle within max_iter={max_iter} iterations at tol={tol:g}; raise one of them",
+        ConvergenceWarning,
+        stacklevel=8,
+    )
 
 
 @dataclass(frozen=True)
@@ -180,16 +146,9 @@ class FitPlan:
     max_iter: int
     tol: float
     n_threads: int
-    published_norm: str | None = None
-    first_penalty: Array | None = None
     callback: Callable[[IterationReport], bool | None] | None = None
     scratch_folder: str | Path | None = None
     checkpoint: Checkpoint | None = None
-
-    @property
-    def as_published(self) -> bool:
-        """Whether the fit follows the authors' release."""
-        return self.published_norm is not None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kedge.clusterer import AnchorGraphClusterer, checked_anchor_array
 from kedge.core.scaling import ViewScaling
-from kedge.core.view_weights import FixedWeighting, NormalisedWeighting, PublishedWeighting, ViewWeighting
+from kedge.core.view_weights import FixedWeighting, NormalisedWeighting, ViewWeighting
 from kedge.inputs import ReadsViews, Views
 from kedge.loop import FittedGraph
 from kedge.parameters import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
@@ -83,10 +83,6 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     predict_with : {"graph", "anchors"}, default="graph"
         "graph" weighs a row as ``fit`` does and takes the cluster that holds most of its weight, so fitted rows keep
         their labels; "anchors" takes the nearest labelled anchors.
-    recipe : {"kedge", "published"}, default="kedge"
-        "published" follows the authors' release in what the other parameters leave open; see :meth:`as_published`.
-    first_penalty : array of shape (n_samples, n_anchors) or None, default=None
-        Penalty matrix W of the first iteration; None means zero, which is the ridge solution.
     max_iter : int, default=100
         Most passes over the rows.
     tol : float, default=1e-4
@@ -144,7 +140,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         ``n_communities_ + t``), the modularity lost, and the size of the union (rows up to 4,000 rows, anchors beyond).
     confidence_ : ndarray of shape (n_samples,) or None
         How sure each label is, from 0 to 1: how much less the next cluster holds of the row's surroundings than its
-        own does. Rows below 0.5 are worth a look. None with ``recipe="published"``.
+        own does. Rows below 0.5 are worth a look. None after :meth:`as_published`.
     auto_report_ : dict or None
         With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
         ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.
@@ -203,8 +199,6 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         signed: bool = False,
         n_neighbors: int = 1,
         predict_with: str = "graph",
-        recipe: str = "kedge",
-        first_penalty: Any = None,
         max_iter: int = 100,
         tol: float = 1e-4,
         n_init: int | str = "auto",
@@ -234,8 +228,6 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         self.signed = signed
         self.n_neighbors = n_neighbors
         self.predict_with = predict_with
-        self.recipe = recipe
-        self.first_penalty = first_penalty
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -246,43 +238,30 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         self.scratch_folder = scratch_folder
         self.checkpoint = checkpoint
 
-    @classmethod
+    @staticmethod
     def as_published(
-        cls, n_clusters: int, n_anchors: int, alpha: float, beta: float, gamma: float = -1.0, **parameters: Any
-    ) -> Self:
+        n_clusters: int, n_anchors: int, alpha: float, beta: float, gamma: float = -1.0, **parameters: Any
+    ) -> "MSGL":
         """Return an estimator that follows the authors' release step for step.
 
-        As :meth:`SGL.as_published`, with k-means in every view on its own, weights of the views that are not
-        normalised, at most 30 iterations, and the change measured in the Frobenius norm. The release's first penalty
-        is rounding noise of its uniform start; here it is zero unless ``first_penalty`` is given. Anchors are labelled
-        by the graph.
+        As :meth:`SGL.as_published`, with anchors of every view on its own and weights of the views that do not sum to
+        one.
 
         Parameters
         ----------
         n_clusters, n_anchors, alpha, beta, gamma
             As in the paper.
         **parameters
-            Any other parameter of the class, which overrides what is set here.
+            Any other parameter of :class:`kedge.published.PublishedMSGL`.
 
         Returns
         -------
-        MSGL
+        PublishedMSGL
             An unfitted estimator.
         """
-        published: dict[str, Any] = {
-            "penalty_scale": "absolute",
-            "penalty": "degree",
-            "recipe": "published",
-            "scale": "none",
-            "partition": "spectral",
-            "locality": 0.0,
-            "predict_with": "anchors",
-            "anchor_alignment": "per_view",
-            "n_init": 1,
-            "max_iter": 30,
-            "tol": 1e-3,
-        }
-        return cls(n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta, gamma=gamma, **(published | parameters))
+        from kedge.published import PublishedMSGL
+
+        return PublishedMSGL(n_clusters, n_anchors, alpha, beta, gamma, **parameters)
 
     @checked_fit
     def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
@@ -352,17 +331,10 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         return self._transform_views(self._read(X, observed, reset=False))
 
     def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
-        if self.recipe == "published":
-            return PublishedWeighting(gamma)
         return FixedWeighting() if len(prior) == 1 else NormalisedWeighting(gamma, prior)
 
     def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
-        if self.recipe == "published":
-            return np.ones(len(views.names))
         return prior_per_view(self.view_prior, views.names)
-
-    def _published_norm(self) -> str:
-        return "frobenius"
 
     def _alignment(self) -> str:
         return self.anchor_alignment
@@ -381,11 +353,13 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     def _from_per_view(self, attribute: Any) -> list[Any]:
         return list(attribute)
 
+    def _reported_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of the views in every iteration, with sum one."""
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
     def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
         super()._keep(fitted, scalings)
-        history = fitted.view_weights
-        if self.recipe != "published":
-            history = history / history.sum(axis=1, keepdims=True)
+        history = self._reported_weights(fitted.view_weights)
         self.view_prior_ = fitted.view_prior
         self.view_weights_history_ = history
         self.view_weights_ = history[-1].copy()

@@ -41,8 +41,6 @@ SGL_RULES: dict[str, list[Any]] = {
     "signed": ["boolean"],
     "n_neighbors": [COUNT],
     "predict_with": [StrOptions({"anchors", "graph"})],
-    "recipe": [StrOptions({"kedge", "published"})],
-    "first_penalty": ["array-like", None],
     "max_iter": [COUNT],
     "tol": [NOT_NEGATIVE],
     "n_init": [COUNT, StrOptions({"auto"})],

@@ -65,10 +65,6 @@ class SGL(AnchorGraphClusterer):
     predict_with : {"graph", "anchors"}, default="graph"
         "graph" weighs a row as ``fit`` does and takes the cluster that holds most of its weight, so fitted rows keep
         their labels; "anchors" takes the nearest labelled anchors.
-    recipe : {"kedge", "published"}, default="kedge"
-        "published" follows the authors' release in what the other parameters leave open; see :meth:`as_published`.
-    first_penalty : array of shape (n_samples, n_anchors) or None, default=None
-        Penalty matrix W of the first iteration; None means zero, which is the ridge solution.
     max_iter : int, default=100
         Most passes over the rows.
     tol : float, default=1e-4
@@ -120,7 +116,7 @@ class SGL(AnchorGraphClusterer):
         ``n_communities_ + t``), the modularity lost, and the size of the union (rows up to 4,000 rows, anchors beyond).
     confidence_ : ndarray of shape (n_samples,) or None
         How sure each label is, from 0 to 1: how much less the next cluster holds of the row's surroundings than its
-        own does. Rows below 0.5 are worth a look. None with ``recipe="published"``.
+        own does. Rows below 0.5 are worth a look. None after :meth:`as_published`.
     auto_report_ : dict or None
         With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
         ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.
@@ -187,8 +183,6 @@ class SGL(AnchorGraphClusterer):
         signed: bool = False,
         n_neighbors: int = 1,
         predict_with: str = "graph",
-        recipe: str = "kedge",
-        first_penalty: Any = None,
         max_iter: int = 100,
         tol: float = 1e-4,
         n_init: int | str = "auto",
@@ -214,8 +208,6 @@ class SGL(AnchorGraphClusterer):
         self.signed = signed
         self.n_neighbors = n_neighbors
         self.predict_with = predict_with
-        self.recipe = recipe
-        self.first_penalty = first_penalty
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -226,41 +218,28 @@ class SGL(AnchorGraphClusterer):
         self.scratch_folder = scratch_folder
         self.checkpoint = checkpoint
 
-    @classmethod
-    def as_published(cls, n_clusters: int, n_anchors: int, alpha: float, beta: float, **parameters: Any) -> Self:
+    @staticmethod
+    def as_published(n_clusters: int, n_anchors: int, alpha: float, beta: float, **parameters: Any) -> "SGL":
         """Return an estimator that follows the authors' release step for step.
 
-        Absolute penalties, the degree penalty, one anchor set from ten k-means runs on all rows, the release's stopping
-        rule (relative change below 1e-3 in the spectral norm after at least six iterations, at most 100), k-means on
-        the embedding before the last update and without row normalisation, anchors labelled by their nearest row.
-        The release's first penalty is rounding noise of its uniform start; here it is zero unless ``first_penalty``
-        is given.
+        Penalties are absolute, the structure penalty has the published form, anchors come from ten k-means runs on all
+        rows, the release's stopping rule ends the loop, and k-means on the embedding gives the clusters.
 
         Parameters
         ----------
         n_clusters, n_anchors, alpha, beta
             As in the paper.
         **parameters
-            Any other parameter of the class, which overrides what is set here.
+            Any other parameter of :class:`kedge.published.PublishedSGL`.
 
         Returns
         -------
-        SGL
+        PublishedSGL
             An unfitted estimator.
         """
-        published: dict[str, Any] = {
-            "penalty_scale": "absolute",
-            "penalty": "degree",
-            "recipe": "published",
-            "scale": "none",
-            "partition": "spectral",
-            "locality": 0.0,
-            "predict_with": "anchors",
-            "n_init": 1,
-            "max_iter": 100,
-            "tol": 1e-3,
-        }
-        return cls(n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta, **(published | parameters))
+        from kedge.published import PublishedSGL
+
+        return PublishedSGL(n_clusters, n_anchors, alpha, beta, **parameters)
 
     @checked_fit
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -329,9 +308,6 @@ class SGL(AnchorGraphClusterer):
 
     def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
         return FixedWeighting()
-
-    def _published_norm(self) -> str:
-        return "spectral"
 
     def _given_anchors(self, views: Views) -> list[Any]:
         return [checked_anchor_array(self.anchors, "anchors")]

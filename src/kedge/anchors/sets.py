@@ -14,7 +14,6 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors import fine as fine_kmeans
-from kedge.anchors.kmeans import published_kmeans
 from kedge.anchors.several_views import choose_view_anchors
 from kedge.core.row_problem import build_near_problem
 from kedge.core.rows import RowSource, sample_rows
@@ -26,8 +25,6 @@ LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
 _LEAST_PRIOR = 1e-6
 # Rows that show whether near anchors leave the data in pieces, and the share of them that may be outside the largest.
 ROWS_FOR_PIECES, MOST_LEFT_OUT = 10_000, 0.1
-# Starts of the anchors' k-means in the authors' release.
-_PUBLISHED_STARTS = 10
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,6 @@ class AnchorPlan:
     asked_for: int | None = None
     given: list[NDArray[Any]] | None = None
     signed: bool = False
-    as_published: bool = False
     n_threads: int = 1
 
 
@@ -75,8 +71,6 @@ def choose_anchor_sets(
     """Find the anchors, from a bounded sample of the rows; views count as their prior says."""
     if plan.given is not None:
         return AnchorSets([np.ascontiguousarray(a, dtype=source.dtype) for a in plan.given], [len(plan.given[0])])
-    if plan.as_published:
-        return _published_set(source, plan.sizes[0], random_state)
     with warnings.catch_warnings():
         # Sizes that we chose may exceed the distinct rows; only a size that the user chose is worth a warning.
         warnings.filterwarnings("ignore", "X has only", ConvergenceWarning)
@@ -117,18 +111,6 @@ def _falls_apart(
     piece_of = connected_components(weights.T @ weights, directed=False)[1]
     rows_in = np.sort(np.bincount(piece_of[weights.indices[weights.indptr[:-1]]]))[::-1]
     return bool(rows_in[n_clusters:].sum() > MOST_LEFT_OUT * len(rows))
-
-
-def _published_set(source: RowSource, n_anchors: int, random_state: RandomState) -> AnchorSets:
-    """Cluster all rows of every view on its own."""
-    whole = slice(0, source.n_rows)
-    observed = source.observed(whole)
-    anchors = []
-    for number, view in enumerate(source.read(whole)):
-        rows = view if observed is None else view[np.flatnonzero(observed[:, number])]
-        _, centers = published_kmeans(rows, n_anchors, random_state, _PUBLISHED_STARTS)
-        anchors.append(np.ascontiguousarray(centers, dtype=source.dtype))
-    return AnchorSets(anchors, [n_anchors])
 
 
 def _choose_set_alone(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from kedge.core.block_step import ColumnLayout, PassState, PassSummary
 from kedge.core.penalty import (
@@ -120,9 +120,3 @@ def fold_columns(gram: Any, column_sums: Array, layout: ColumnLayout) -> tuple[A
     fold = sparse.csr_array((ones, (layout.anchor_of, np.arange(len(ones)))), shape=(layout.n_anchors, len(ones)))
     folded = fold @ gram @ fold.T
     return (folded if sparse.issparse(gram) else np.asarray(folded)), np.asarray(fold @ column_sums)
-
-
-def spectral_norm_squared(gram: Array) -> float:
-    """Return the largest eigenvalue of ``Z'Z``."""
-    last = len(gram) - 1
-    return max(float(linalg.eigvalsh(gram, subset_by_index=[last, last])[0]), 0.0)
