@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks.clustering import measure
 from benchmarks.scale import data
 from kedge.core.block_step import PassState, RowBlock, solve_block
-from kedge.core.penalty import EmbeddingPenalty
-from kedge.core.row_problem import build_row_problem, mean_squared_norm
+from kedge.core.driver_step import EmbeddingPenalty
+from kedge.core.rows import build_row_problem, mean_squared_norm
 from kedge.kernels.selection import one_thread_per_library
 
 N_ROWS, N_FEATURES, N_ANCHORS, N_WORKERS = 1_000_000_000, 100, 50, 100

@@ -15,9 +15,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state, estimator_html_repr
 
-from kedge.anchors.counts import check_counts, checked_given_anchors, count_anchors
-from kedge.anchors.sets import AnchorPlan
-from kedge.core.row_problem import View
+from kedge.anchors.sets import AnchorPlan, check_counts, checked_given_anchors, count_anchors
+from kedge.core.rows import View
 from kedge.core.scaling import ViewScaling
 from kedge.core.view_weights import ViewWeighting
 from kedge.engines.checkpoint import Checkpoint
@@ -27,9 +26,8 @@ from kedge.fitted import FittedAnchorGraph
 from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.layers import Layers
-from kedge.loop import FitPlan, FittedGraph
+from kedge.loop import FitPlan, FittedGraph, show_progress
 from kedge.parameters import checked_count_range, number_or_default, threads_for
-from kedge.progress import show_progress
 from kedge.sources.arrays import learn_array_scaling, learn_projection
 from kedge.view_forms import FLOATS
 
@@ -153,13 +151,6 @@ class AnchorGraphClusterer(
 
     # What scikit-learn shows in notebooks.
     _html_repr = html_with_summary
-
-    def __sklearn_tags__(self) -> Any:
-        """Say that sparse input is welcome and that float32 stays float32."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         """Store the graph as plain arrays, which secure file formats trust, unlike SciPy's sparse arrays."""

@@ -22,8 +22,7 @@ from kedge.core.exact_structure import (
 )
 from kedge.core.labels import RowLabels
 from kedge.core.new_rows import vote_over_views
-from kedge.core.row_problem import View
-from kedge.core.rows import RowSource
+from kedge.core.rows import RowSource, View
 from kedge.engines.contract import Engine
 
 # Rows read together in search of distinct ones.

@@ -1,7 +1,7 @@
 """A fit from rows to fitted numbers: anchors, passes over the rows, labels, the exact graph where it is asked for."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.sets import AnchorSets, choose_connected_sets
 from kedge.core.block_step import ColumnLayout, PassState, column_layout
-from kedge.core.driver_step import Digest, Structure
+from kedge.core.driver_step import Digest, SpectralMap, Structure, spectral_map
 from kedge.core.labels import ClusterSums, RowLabels, count_directions, label_anchors
-from kedge.core.row_problem import anchor_spread, build_near_problem, build_row_problem
-from kedge.core.rows import RowSource, sample_rows
-from kedge.core.spectral_map import SpectralMap, spectral_map
+from kedge.core.rows import RowSource, anchor_spread, build_problems, sample_rows
 from kedge.core.view_weights import MOST_COMPARED, ViewWeighting, agreement_prior
 from kedge.engines.contract import Engine
 from kedge.engines.local import choose_engine
@@ -34,10 +32,9 @@ from kedge.layers import (
     support_of_anchors,
     warn_of_missing_clusters,
 )
-from kedge.loop import FitPlan, FittedGraph, IterationReport, LoopResult, iterate, warn_not_settled
+from kedge.loop import FitPlan, FittedGraph, IterationReport, LoopResult, Progress, iterate, warn_not_settled
 from kedge.partition.communities import merge_tree
 from kedge.partition.view_structure import structure_prior
-from kedge.progress import Progress
 
 Array = NDArray[np.float64]
 
@@ -83,19 +80,20 @@ def _fit_rows(
         unit = float(np.mean([anchor_spread(one, weights) for one in sets.each()]))
     ridge = plan.alpha * unit
     layout = column_layout(sets.sizes, plan.anchors.signed)
-    state = build_state(sets, weights, ridge, plan.locality, plan.anchors.signed)
+    signed = plan.anchors.signed
+    problems = build_problems(sets.views, sets.sizes, sets.n_near, weights, ridge, plan.locality, signed)
     setting = _Setting(source, plan, sets, prior, layout, unit, ridge)
     progress.begin("iteration 1", source.n_rows)
     engine = choose_engine(
         source,
-        state.n_columns,
+        sum(problem.n_columns for problem in problems),
         plan.n_threads,
         scratch_folder=plan.scratch_folder,
         checkpoint=plan.checkpoint,
         on_rows=progress.rows_done,
     )
     try:
-        result, layers = _run_passes(setting, engine, state, weighting, random_state, callback)
+        result, layers = _run_passes(setting, engine, PassState(problems), weighting, random_state, callback)
         progress.begin("labels")
         return _label(setting, engine, result, layers, random_state)
     finally:
@@ -165,20 +163,6 @@ def _view_prior(source: RowSource, plan: FitPlan, random_state: RandomState) -> 
 def _row_counts(source: RowSource, n_views: int) -> Array:
     observed = source.observed(slice(0, source.n_rows))
     return np.full(n_views, float(source.n_rows)) if observed is None else observed.sum(axis=0).astype(np.float64)
-
-
-def build_state(
-    sets: AnchorSets,
-    weights: Sequence[float],
-    ridge: float,
-    locality: float,
-    signed: bool,
-) -> PassState:
-    """Set up the row problems of all anchor sets."""
-    if sets.n_near is not None:
-        return PassState(tuple(build_near_problem(one, weights, sets.n_near) for one in sets.each()))
-    options: dict[str, Any] = {"weights": weights, "ridge": ridge, "locality": locality, "signed": signed}
-    return PassState(tuple(build_row_problem(one, **options) for one in sets.each()))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a fitted anchor graph says: other layers of its tree, and new rows."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,26 +10,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kedge.anchors.sets import AnchorSets
-from kedge.core.block_step import ColumnLayout, MergeTree, RowBlock, column_layout
+from kedge.core.block_step import ColumnLayout, MergeTree, PassState, RowBlock, column_layout, solve_rows_alone
+from kedge.core.driver_step import EmbeddingPenalty, spread_over_columns
 from kedge.core.labels import cluster_coordinates, nearest_center
-from kedge.core.new_rows import RowEmbedder, vote_over_views
-from kedge.core.penalty import EmbeddingPenalty, spread_over_columns
-from kedge.core.row_problem import mirrored
-from kedge.core.rows import RowSource
+from kedge.core.new_rows import vote_over_views
+from kedge.core.rows import NearProblem, RowProblem, build_problems, mirrored, nearest_weights
 from kedge.core.scaling import ViewScaling
 from kedge.engines.contract import Sums
 from kedge.engines.local import choose_engine
 from kedge.engines.stores import StoredGraph
-from kedge.fit import build_state
 from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.layers import Layers, ShareLabels, label_by_shares
 from kedge.parameters import threads_for
 from kedge.sources.arrays import ArraySource
 
-# Rows whose weights in all clusters are in memory together.
-_ROWS_AT_ONCE = 1 << 16
+# Rows whose weights in all clusters are in memory together, and new rows that are not worth cutting into blocks.
+_ROWS_AT_ONCE, _ROWS_ALONE = 1 << 16, 1 << 8
 
 
 class FittedAnchorGraph:
@@ -65,6 +62,13 @@ class FittedAnchorGraph:
     n_iter_: int
     n_near_: int | None
     scalings_: list[dict[str, Any]]
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that sparse input is welcome and that float32 stays float32."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def _per_view(self, parts: list[Any]) -> Any:
         """Return a list with one member per view in the form of the estimator's attributes."""
@@ -130,8 +134,8 @@ class FittedAnchorGraph:
         return labels, self._map_new_rows(source, sure, width=None, dtype=np.float64)
 
     def _shares_of_columns(self, n_clusters: int | None) -> ShareLabels:
-        layout = column_layout(list(self.anchor_set_sizes_), self.signed)
-        return self._shares_at(self.n_clusters_ if n_clusters is None else n_clusters).of_columns(layout)
+        shares = self._shares_at(self.n_clusters_ if n_clusters is None else n_clusters)
+        return shares.of_columns(column_layout(self.anchor_set_sizes_.tolist(), True)) if self.signed else shares
 
     def _vote_of_anchors(self, views: Views, source: ArraySource) -> Any:
         anchors, labels = self._from_per_view(self.graph_anchors_), self.anchor_labels_
@@ -154,9 +158,13 @@ class FittedAnchorGraph:
         return self.singular_values_
 
     def _map_new_rows(
-        self, source: RowSource, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any
+        self, source: ArraySource, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any
     ) -> Any:
-        """Apply a function to new rows block by block."""
+        """Apply a function to new rows: all at once if they are few and in memory, else block by block."""
+        if source.in_memory and source.n_rows <= _ROWS_ALONE:
+            rows = slice(0, source.n_rows)
+            with one_thread_per_library():
+                return function(RowBlock(rows, source.read(rows), observed=source.observed(rows))).astype(dtype)
         n_columns = len(self.row_map_) * (2 if self.signed else 1)
         engine = choose_engine(source, n_columns, threads_for(self.n_jobs))
         try:
@@ -165,24 +173,67 @@ class FittedAnchorGraph:
         finally:
             engine.close()
 
-    def _embedder(self) -> RowEmbedder:
-        sizes = list(self.anchor_set_sizes_)
-        layout = column_layout(sizes, self.signed)
-        sets = AnchorSets(self._from_per_view(self.embedding_anchors_), sizes, self.n_near_)
-        weights = self.problem_weights_.tolist()
-        state = build_state(sets, weights, self.ridge_, self.locality_, self.signed)
+    def _embedder(self) -> "RowEmbedder":
+        weights, anchors = self.problem_weights_.tolist(), self._from_per_view(self.embedding_anchors_)
+        sizes = self.anchor_set_sizes_.tolist()
+        problem = (weights, self.ridge_, self.locality_, self.signed)
+        problems = build_problems(anchors, sizes, self.n_near_, *problem)
+        columns = self._anchor_of_columns()
         penalty = None
         if self.penalty_targets_ is not None:
             unused: NDArray[np.bool_] = np.isnan(self.penalty_targets_[:, 0])
             targets = np.where(unused[:, None], 0.0, self.penalty_targets_)
             leading = self.row_map_[:, : targets.shape[1]]
             penalty = EmbeddingPenalty(self.penalty_weight_, leading, targets, unused)
-            penalty = spread_over_columns(penalty, layout.anchor_of)
-        n_kept = self.anchor_embedding_.shape[1]
-        return RowEmbedder(state, self.row_map_[layout.anchor_of], penalty, self.n_iter_, n_kept)
+            penalty = spread_over_columns(penalty, columns)
+        return RowEmbedder(problems, self.row_map_[columns], penalty, self.n_iter_, self.anchor_embedding_.shape[1])
+
+    def _anchor_of_columns(self) -> NDArray[np.intp]:
+        """Return which anchor each column of the coefficients belongs to."""
+        if not self.signed:
+            return np.arange(len(self.row_map_))
+        return column_layout(self.anchor_set_sizes_.tolist(), self.signed).anchor_of
 
     def _scalings(self) -> list[ViewScaling]:
         return [ViewScaling(**parts) for parts in self.scalings_]
+
+
+@dataclass(frozen=True)
+class RowEmbedder:
+    """Solves rows against fixed anchors and embeds them.
+
+    With a structure penalty the weights of a row depend on its own embedding. As in a fit the first solution leaves the
+    penalty out and the following ones start from the last; their number is fixed, so that a row ends alike whichever
+    rows it comes with.
+    """
+
+    problems: tuple[RowProblem | NearProblem, ...]
+    row_map: NDArray[np.float64]
+    penalty: EmbeddingPenalty | None
+    n_rounds: int
+    n_kept: int
+
+    def weights(self, block: RowBlock, n_threads: int = 1) -> sparse.csr_array:
+        """Return the coefficients of these rows; those the block may carry are not looked at."""
+        near = [problem for problem in self.problems if isinstance(problem, NearProblem)]
+        if near:
+            return nearest_weights(near, block.views, block.observed)
+        block = RowBlock(slice(0, block.views[0].shape[0]), block.views, observed=block.observed)
+        coefficients = solve_rows_alone(PassState(self.problems), block, n_threads)
+        if self.penalty is not None:
+            pulled = PassState(self.problems, self.penalty)
+            for _ in range(self.n_rounds):
+                coefficients = solve_rows_alone(pulled, replace(block, coefficients=coefficients), n_threads)
+        return coefficients
+
+    def embed(self, block: RowBlock, n_threads: int = 1) -> NDArray[Any]:
+        """Return the embedding of these rows, shape (n_rows, n_clusters)."""
+        return np.ascontiguousarray(self.embed_all(block, n_threads)[:, : self.n_kept])
+
+    def embed_all(self, block: RowBlock, n_threads: int = 1) -> NDArray[Any]:
+        """Return the same with the further directions that labels are decided in."""
+        coefficients = self.weights(block, n_threads)
+        return np.asarray(coefficients @ self.row_map.astype(coefficients.dtype))
 
 
 def _vote(

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.sources.dask_rows import DaskReader
 from kedge.sources.stored_view import StoredView
 from kedge.view_forms import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.anchors.counts import MOST_REBUILT_ROWS
+from kedge.anchors.sets import MOST_REBUILT_ROWS
 from kedge.core.block_step import ColumnLayout, RowBlock
 from kedge.core.driver_step import Digest
 from kedge.core.labels import (

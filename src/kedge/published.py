@@ -33,15 +33,21 @@ from scipy import linalg
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_array, check_random_state
 
-from kedge.anchors.counts import check_counts, checked_given_anchors
 from kedge.anchors.kmeans import published_kmeans
 from kedge.anchors.select import choose_anchors
+from kedge.anchors.sets import check_counts, checked_given_anchors
 from kedge.core.block_step import PassState, column_layout, solve_block
-from kedge.core.driver_step import Digest, Structure, digest_summary
+from kedge.core.driver_step import (
+    Digest,
+    EmbeddingPenalty,
+    GivenPenalty,
+    SpectralMap,
+    Structure,
+    digest_summary,
+    embedding_penalty,
+)
 from kedge.core.labels import GivenLabels, label_anchors, sum_clusters
-from kedge.core.penalty import EmbeddingPenalty, GivenPenalty, embedding_penalty
-from kedge.core.row_problem import View, build_row_problem
-from kedge.core.spectral_map import SpectralMap
+from kedge.core.rows import View, build_row_problem
 from kedge.core.view_weights import PublishedWeighting, ViewWeighting
 from kedge.engines.contract import Engine
 from kedge.engines.local import choose_engine

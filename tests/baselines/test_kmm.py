@@ -15,7 +15,7 @@ from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
 from kedge.baselines.graphs.component_forcing import project_rows
 from kedge.baselines.graphs.mutual_neighbors import weigh_both_ways, weigh_many
 from kedge.baselines.kmm import _forcing_problem, _moved_prototypes, _Neighbors
-from kedge.core.spectral_map import graph_components
+from kedge.core.driver_step import graph_components
 from kedge.metrics import clustering_accuracy
 
 RUNS = [f"{name}_s{seed}" for name in ("moons", "blobs", "orl10", "ba4") for seed in (1, 2, 3)]

@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs, make_moons
 
 from kedge.baselines import LSC
 from kedge.baselines.lsc import drop_constant
-from kedge.core.spectral_map import spectral_map
+from kedge.core.driver_step import spectral_map
 from kedge.metrics import clustering_accuracy
 
 

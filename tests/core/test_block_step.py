@@ -1,14 +1,15 @@
 """A block's sums are those of its coefficients, for one set of anchors and for several."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from kedge.core.block_step import PassState, RowBlock, column_layout, solve_block
-from kedge.core.driver_step import fold_columns
+from kedge.core.driver_step import GivenPenalty, fold_columns
 from kedge.core.labels import label_anchors
-from kedge.core.penalty import GivenPenalty
-from kedge.core.row_problem import build_row_problem
+from kedge.core.rows import build_row_problem
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 6))
@@ -27,7 +28,7 @@ def test_sums_are_those_of_the_coefficients(sets, signed, ridge):
     state = state_of(sets, signed, ridge)
     first, before = solve_block(state, RowBlock(slice(0, 80), [X]))
     penalty = GivenPenalty(3.0, rng.uniform(size=(80, state.n_columns)))
-    coefficients, summary = solve_block(state.with_penalty(penalty), RowBlock(slice(0, 80), [X], first))
+    coefficients, summary = solve_block(replace(state, penalty=penalty), RowBlock(slice(0, 80), [X], first))
     Z = coefficients.toarray()
     np.testing.assert_allclose(Z.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(summary.gram, Z.T @ Z, atol=1e-10)

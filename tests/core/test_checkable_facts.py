@@ -10,9 +10,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kedge import SGL, simplex_qp
+from kedge.core.driver_step import anchor_components, embedding_penalty, graph_components, penalty_value, spectral_map
 from kedge.core.labels import cluster_coordinates, count_directions, unit_rows
-from kedge.core.penalty import embedding_penalty, penalty_value
-from kedge.core.spectral_map import anchor_components, graph_components, spectral_map
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 

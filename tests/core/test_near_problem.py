@@ -5,7 +5,7 @@ import pytest
 from invariants import assert_on_simplex, assert_optimal
 from scipy import sparse
 
-from kedge.core.row_problem import build_near_problem
+from kedge.core.rows import build_near_problem
 
 rng = np.random.default_rng(0)
 VIEWS = [rng.normal(size=(60, 4)), rng.normal(size=(60, 7))]

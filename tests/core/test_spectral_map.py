@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from kedge.core.spectral_map import spectral_map
+from kedge.core.driver_step import spectral_map
 
 
 def random_graph(n, m, rng):

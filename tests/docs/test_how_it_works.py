@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from kedge.anchors import counts as anchor_counts
+from kedge.anchors import sets as anchor_counts
 from kedge.core.scaling import MOST_DIRECTIONS, SAME_UNITS, choose_scale
 
 PAGE = " ".join((Path(__file__).parents[2] / "docs/how_it_works.md").read_text(encoding="utf-8").split())

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 
 from kedge import SGL
 from kedge.core.block_step import PassState, RowBlock, solve_block
-from kedge.core.row_problem import build_row_problem
+from kedge.core.rows import build_row_problem
 from kedge.core.scaling import ViewScaling
 from kedge.engines import local as block_rows
 from kedge.engines.local import BlockEngine, cut_rows, rows_per_block

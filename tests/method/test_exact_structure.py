@@ -13,8 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from kedge import SGL, simplex_qp
 from kedge.core.block_step import RowBlock
+from kedge.core.driver_step import graph_components
 from kedge.core.exact_structure import connected_groups, group_anchors, pairs_of, solve_within_groups
-from kedge.core.spectral_map import graph_components
 
 
 def assert_exactly_k_components(model, n_clusters):

@@ -8,8 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kedge import SGL, simplex_qp
 from kedge.anchors.kmeans import own_distances, published_kmeans
-from kedge.core.penalty import embedding_penalty, penalty_value
-from kedge.core.spectral_map import spectral_map
+from kedge.core.driver_step import embedding_penalty, penalty_value, spectral_map
 from kedge.kernels.selection import one_thread_per_library
 
 pytestmark = pytest.mark.needs("data", "published")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from small_experiment import CUT, DECLARED, EXPERIMENT, RESOURCES, Memory
 
-from kedge.progress import Silence
+from kedge.loop import Silence
 from kedge.reproduce.campaign import Resources, run_campaign
 from kedge.reproduce.plan import read_experiment
 from kedge.reproduce.results_file import RecordedResults, ResultsFile
@@ -72,7 +72,7 @@ def test_failures_and_limits_are_recorded(tmp_path):
 PROGRAM = """
 import sys
 from pathlib import Path
-from kedge.progress import Silence
+from kedge.loop import Silence
 from kedge.reproduce.campaign import Resources, run_campaign
 from kedge.reproduce.plan import read_experiment
 from kedge.reproduce.results_file import ResultsFile

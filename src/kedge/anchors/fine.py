@@ -8,7 +8,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.row_problem import View, build_near_problem
+from kedge.core.rows import View, build_near_problem
 
 # Rows per anchor that are looked at, and rounds. Random rows alone make worse anchors, and full k-means no better ones:
 # each anchor only has to stand for the rows around it.

@@ -9,7 +9,7 @@ from kedge.baselines.coefficients.cosine_graph import cluster_cosines
 from kedge.baselines.coefficients.low_rank_representation import closed_form, graph_points, robust_coefficients
 from kedge.baselines.coefficients.row_space import leading_row_space
 from kedge.core.labels import number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
 
 # Above so many rows the graph between all rows is not formed.

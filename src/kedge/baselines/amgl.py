@@ -15,7 +15,7 @@ from kedge.baselines.clusterer import MultiViewBaseline
 from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
 from kedge.baselines.graphs.component_eigenvectors import find_components, leading_eigenvectors
 from kedge.core.labels import cluster_points, number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kedge.baselines.memory import largest_that_fits, machine_memory, refuse
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.core.scaling import ViewScaling
 from kedge.inputs import ReadsViews
 from kedge.kernels.selection import one_thread_per_library

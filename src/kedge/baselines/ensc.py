@@ -11,7 +11,7 @@ from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.baselines.coefficients.active_set_elastic_net import ActiveSetSolver, rows_per_block
 from kedge.baselines.coefficients.self_expression_graph import keep_largest_entries
 from kedge.baselines.self_expression import cluster_coefficients, solve_all_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.kernels.selection import default_threads
 from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE
 

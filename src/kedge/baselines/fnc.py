@@ -15,8 +15,7 @@ from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.baselines.graphs.balanced_kmeans import balanced_groups, group_means
 from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_many
 from kedge.core.labels import number_by_first_rows
-from kedge.core.row_problem import View
-from kedge.core.rows import canonical_rows, sample_rows, take_rows
+from kedge.core.rows import View, canonical_rows, sample_rows, take_rows
 from kedge.parameters import BASELINE_RULES, COUNT, one_of
 
 Array = NDArray[np.float64]

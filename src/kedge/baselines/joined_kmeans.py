@@ -10,8 +10,7 @@ from scipy import sparse
 from kedge.baselines.clusterer import MultiViewBaseline
 from kedge.baselines.kmeans import run_kmeans
 from kedge.core.labels import nearest_center
-from kedge.core.row_problem import View
-from kedge.core.rows import side_by_side
+from kedge.core.rows import View, side_by_side
 from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES
 
 

@@ -9,7 +9,7 @@ from sklearn import cluster
 
 from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.core.labels import nearest_center, number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.parameters import BASELINE_RULES, COUNT
 
 

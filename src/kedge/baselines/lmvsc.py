@@ -18,7 +18,7 @@ from kedge.baselines.clusterer import MultiViewBaseline
 from kedge.clusterer import checked_anchor_array
 from kedge.core.block_step import gram_of
 from kedge.core.labels import cluster_points, nearest_center, number_by_first_rows
-from kedge.core.row_problem import RowProblem, View, build_row_problem, mean_squared_norm
+from kedge.core.rows import RowProblem, View, build_row_problem, mean_squared_norm
 from kedge.core.scaling import ViewScaling
 from kedge.kernels import solve_rows
 from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, POSITIVE, one_of, threads_for

@@ -14,8 +14,7 @@ from kedge.baselines.graphs.bipartite_embedding import embed_graph
 from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_many
 from kedge.baselines.graphs.sampled_anchors import sampled_anchors, sampling_memory
 from kedge.core.labels import cluster_points, number_by_first_rows, unit_rows
-from kedge.core.row_problem import View
-from kedge.core.rows import canonical_rows
+from kedge.core.rows import View, canonical_rows
 from kedge.parameters import BASELINE_RULES, COUNT, one_of
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.baselines.coefficients.ridge_representation import ridge_coefficients
 from kedge.baselines.graphs.spectral_clustering import cluster_affinity
 from kedge.core.labels import number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.parameters import BASELINE_RULES, POSITIVE
 
 

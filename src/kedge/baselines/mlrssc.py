@@ -12,7 +12,7 @@ from kedge.baselines.clusterer import MultiViewBaseline, dense_gram
 from kedge.baselines.coefficients.multi_view_low_rank import Consensus, agree_on_coefficients
 from kedge.baselines.graphs.spectral_clustering import cluster_affinity
 from kedge.core.labels import number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE, POSITIVE, one_of
 
 Array = NDArray[np.float64]

@@ -16,7 +16,7 @@ from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
 from kedge.baselines.graphs.spectral_clustering import cluster_affinity
 from kedge.core.block_step import squared_norm
 from kedge.core.labels import number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE, one_of
 
 Array = NDArray[np.float64]

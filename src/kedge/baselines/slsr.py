@@ -11,7 +11,7 @@ from kedge.baselines.coefficients.residual_classes import classify_by_residual
 from kedge.baselines.coefficients.ridge_representation import ridge_coefficients
 from kedge.baselines.graphs.spectral_clustering import cluster_affinity
 from kedge.core.labels import number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.kernels.selection import one_thread_per_library
 from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
 

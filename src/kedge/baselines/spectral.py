@@ -11,7 +11,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from kedge.baselines.clusterer import SingleViewBaseline
 from kedge.core.labels import number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
 
 

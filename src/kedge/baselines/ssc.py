@@ -15,7 +15,7 @@ from kedge.baselines.coefficients.sparse_self_expression import (
     rows_per_block,
 )
 from kedge.baselines.self_expression import cluster_coefficients, l1_block_memory, solve_all_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE
 
 

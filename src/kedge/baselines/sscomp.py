@@ -20,7 +20,7 @@ from kedge.baselines.coefficients.self_expression_graph import symmetric_graph
 from kedge.baselines.graphs.spectral_clustering import cluster_affinity
 from kedge.baselines.self_expression import map_row_blocks
 from kedge.core.labels import number_by_first_rows
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.kernels.selection import default_threads
 from kedge.parameters import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
 

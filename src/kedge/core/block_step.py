@@ -8,9 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.penalty import StructurePenalty
-from kedge.core.row_problem import NearProblem, Pattern, RowProblem, View
+from kedge.core.rows import NearProblem, Pattern, RowProblem, View, join_sets
 from kedge.kernels import RowSolution, RowSums, solve_rows
+
+Array = NDArray[np.float64]
+
+
+class StructurePenalty(Protocol):
+    """What a pass adds to the linear terms of its rows."""
+
+    def linear_terms(self, rows: slice, coefficients: sparse.csr_array | None) -> Array:
+        """Return the addition for these rows, given their coefficients of the last pass."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -50,10 +59,6 @@ class PassState:
         problems = tuple(problem.with_weights(weights) for problem in self.problems if isinstance(problem, RowProblem))
         return replace(self, problems=problems)
 
-    def with_penalty(self, penalty: StructurePenalty | None) -> "PassState":
-        """Return the state of the next pass."""
-        return replace(self, penalty=penalty)
-
 
 @dataclass(frozen=True)
 class ColumnLayout:
@@ -77,9 +82,6 @@ def column_layout(set_sizes: list[int], signed: bool) -> ColumnLayout:
     copies = 2 if signed else 1
     parts = [np.tile(np.arange(start, start + size), copies) for start, size in zip(starts, set_sizes, strict=True)]
     return ColumnLayout(np.concatenate(parts).astype(np.intp), sum(set_sizes))
-
-
-Array = NDArray[np.float64]
 
 
 class Mergeable(Protocol):
@@ -192,20 +194,8 @@ class _ProblemSolution:
 
 def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[sparse.csr_array, PassSummary]:
     """Solve the rows of a block; return their new coefficients and the sums over them."""
-    pulls = None if state.penalty is None else state.penalty.linear_terms(block.rows, block.coefficients)
-    n_sets = len(state.problems)
-    solved = []
-    for problem, columns in zip(state.problems, state.column_ranges(), strict=True):
-        if isinstance(problem, NearProblem):
-            solved.append(_join_nearest(problem, block))
-            continue
-        start = None if block.coefficients is None else block.coefficients[:, columns]
-        pull = None if pulls is None else pulls[:, columns]
-        solved.append(_solve_problem(problem, block, pull, start, n_threads))
-    parts = [one.coefficients for one in solved]
-    coefficients = parts[0] if n_sets == 1 else sparse.hstack(parts, format="csr", dtype=parts[0].dtype)
-    if n_sets > 1:
-        coefficients.data /= coefficients.dtype.type(n_sets)
+    coefficients, solved = _solve_sets(state, block, n_threads)
+    n_sets = len(solved)
     gram = solved[0].gram if state.n_columns <= MOST_DENSE_COLUMNS and n_sets == 1 else None
     if gram is None:
         gram = joint_gram(coefficients)
@@ -223,6 +213,25 @@ def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[
         row_counts=np.full(n_views, float(n_rows)) if block.observed is None else block.observed.sum(axis=0) * 1.0,
         change_gram=change,
     )
+
+
+def solve_rows_alone(state: PassState, block: RowBlock, n_threads: int = 1) -> sparse.csr_array:
+    """Solve the rows of a block; return their coefficients alone."""
+    return _solve_sets(state, block, n_threads)[0]
+
+
+def _solve_sets(state: PassState, block: RowBlock, n_threads: int) -> tuple[sparse.csr_array, list["_ProblemSolution"]]:
+    """Solve the rows against every set of anchors; their coefficients stand side by side and sum to one."""
+    pulls = None if state.penalty is None else state.penalty.linear_terms(block.rows, block.coefficients)
+    solved = []
+    for problem, columns in zip(state.problems, state.column_ranges(), strict=True):
+        if isinstance(problem, NearProblem):
+            solved.append(_join_nearest(problem, block))
+            continue
+        start = None if block.coefficients is None else block.coefficients[:, columns]
+        pull = None if pulls is None else pulls[:, columns]
+        solved.append(_solve_problem(problem, block, pull, start, n_threads))
+    return join_sets([one.coefficients for one in solved]), solved
 
 
 def _solve_problem(

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.core.block_step import RowBlock, joint_gram, solve_patterns
-from kedge.core.row_problem import RowProblem, build_row_problem
-from kedge.core.spectral_map import anchor_components
+from kedge.core.driver_step import anchor_components
+from kedge.core.rows import RowProblem, build_row_problem
 
 # Factor by which the ridge of a cluster in pieces is raised, and how often. The last value is beyond 1e30 times the
 # first: every weight is then positive to within rounding.
@@ -126,7 +126,7 @@ def connected_groups(
     ridge : float
         alpha in absolute units.
     **problem_options
-        As for :func:`kedge.core.row_problem.build_row_problem`.
+        As for :func:`kedge.core.rows.build_row_problem`.
     """
     n_clusters = int(anchor_groups.max()) + 1
     members = tuple(np.flatnonzero(anchor_groups == cluster) for cluster in range(n_clusters))

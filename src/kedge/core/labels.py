@@ -12,8 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.core.block_step import RowBlock
-from kedge.core.row_problem import mirrored
-from kedge.core.rows import sample_rows
+from kedge.core.rows import mirrored, sample_rows
 
 # Rows of the embedding that k-means looks at, per cluster and at least; the others join the nearest centre.
 SAMPLED_PER_CLUSTER, LEAST_SAMPLED = 500, 5_000

@@ -1,53 +1,14 @@
-"""Rows that were not in the fit: their weights, their embedding, and the votes of near anchors."""
+"""Rows that were not in the fit: the votes of the anchors near them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_chunked
 
-from kedge.core.block_step import PassState, RowBlock, rows_by_pattern, solve_block
-from kedge.core.penalty import EmbeddingPenalty
-from kedge.core.row_problem import View
-from kedge.core.rows import side_by_side
-
-
-@dataclass(frozen=True)
-class RowEmbedder:
-    """Solves rows against fixed anchors and embeds them.
-
-    With a structure penalty the weights of a row depend on its own embedding. As in a fit the first solution leaves the
-    penalty out and the following ones start from the last; their number is fixed, so that a row ends alike whichever
-    rows it comes with.
-    """
-
-    state: PassState
-    row_map: NDArray[np.float64]
-    penalty: EmbeddingPenalty | None
-    n_rounds: int
-    n_kept: int
-
-    def weights(self, block: RowBlock, n_threads: int = 1) -> sparse.csr_array:
-        """Return the coefficients of these rows; those the block may carry are not looked at."""
-        block = RowBlock(slice(0, block.views[0].shape[0]), block.views, observed=block.observed)
-        coefficients, _ = solve_block(self.state.with_penalty(None), block, n_threads)
-        if self.penalty is not None:
-            pulled = self.state.with_penalty(self.penalty)
-            for _ in range(self.n_rounds):
-                coefficients, _ = solve_block(pulled, replace(block, coefficients=coefficients), n_threads)
-        return coefficients
-
-    def embed(self, block: RowBlock, n_threads: int = 1) -> NDArray[Any]:
-        """Return the embedding of these rows, shape (n_rows, n_clusters)."""
-        return np.ascontiguousarray(self.embed_all(block, n_threads)[:, : self.n_kept])
-
-    def embed_all(self, block: RowBlock, n_threads: int = 1) -> NDArray[Any]:
-        """Return the same with the further directions that labels are decided in."""
-        coefficients = self.weights(block, n_threads)
-        return np.asarray(coefficients @ self.row_map.astype(coefficients.dtype))
+from kedge.core.block_step import rows_by_pattern
+from kedge.core.rows import View, side_by_side
 
 
 def vote_over_views(

@@ -1,6 +1,7 @@
-"""Rows: what a source of them offers, and how parts of a matrix are taken."""
+"""Rows: where they come from, and the problem that each one solves."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -10,7 +11,251 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 from sklearn.utils.random import sample_without_replacement
 
-from kedge.core.row_problem import View
+from kedge.kernels import PreparedHessian
+from kedge.kernels.selection import smallest_columns
+
+Array = NDArray[np.float64]
+# A block of rows of one view: an ndarray or a CSR array. SciPy's sparse arrays carry no types.
+View: TypeAlias = Any
+# Which views a row has.
+Pattern: TypeAlias = tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class RowProblem:
+    """Minimise over the simplex  sum_v w_v (|x_v - A_v'z|^2 + mu sum_j z_j |x_v - a_vj|^2) + alpha |z|^2.
+
+    The sum is over the views that the row has. Multiplied out this is ``1/2 z'Hz + f_i'z`` plus a constant of the row,
+    with ``H = 2 alpha I + 2 sum_v w_v A_v A_v'`` and ``f_i = sum_v w_v (mu |a_vj|^2 - 2 (1 + mu) A_v x_vi)``.
+
+    Attributes
+    ----------
+    factors : tuple of arrays of shape (n_columns, n_features of the view)
+        ``-2 (1 + mu) A_v`` in the dtype of the rows.
+    grams : tuple of arrays of shape (n_columns, n_columns)
+        ``A_v A_v'``.
+    weights : tuple of floats
+        ``w_v``.
+    ridge : float
+        alpha in absolute units.
+    locality : float
+        mu.
+    """
+
+    factors: tuple[NDArray[np.floating[Any]], ...]
+    grams: tuple[Array, ...]
+    weights: tuple[float, ...]
+    ridge: float
+    locality: float
+    _hessians: dict[Pattern, PreparedHessian] = field(default_factory=dict, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what follows from the rest and is far larger: the problem travels to the workers of clusters."""
+        return {name: part for name, part in vars(self).items() if name not in ("grams", "_hessians")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Compute the Gram matrices anew."""
+        anchors = (factor.astype(np.float64) / (-2.0 * (1.0 + state["locality"])) for factor in state["factors"])
+        grams = tuple(own @ own.T for own in anchors)
+        vars(self).update(state, grams=grams, _hessians={})
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the coefficients of this problem: anchors, or twice as many with mirrored ones."""
+        return len(self.grams[0])
+
+    def with_weights(self, weights: Sequence[float]) -> "RowProblem":
+        """Return the problem with other weights of the views."""
+        return replace(self, weights=tuple(float(w) for w in weights), _hessians={})
+
+    def with_ridge(self, ridge: float) -> "RowProblem":
+        """Return the problem with another ridge; the linear terms of rows stay the same."""
+        return replace(self, ridge=float(ridge), _hessians={})
+
+    def hessian(self, pattern: Pattern | None = None) -> PreparedHessian:
+        """Return H for rows that have these views, None meaning all; one per pattern is kept."""
+        has = pattern or (True,) * len(self.grams)
+        if has not in self._hessians:
+            total = self.ridge * np.eye(self.n_columns)
+            for weight, gram, included in zip(self.weights, self.grams, has, strict=True):
+                total += (weight if included else 0.0) * gram
+            # Two threads may both build it; they build the same.
+            self._hessians[has] = PreparedHessian(2.0 * total)
+        return self._hessians[has]
+
+    def view_terms(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> list[NDArray[Any]]:
+        """Return, per view, the linear terms of a block of rows at unit weight; zero for rows without the view."""
+        terms = []
+        for number, (view, factor) in enumerate(zip(views, self.factors, strict=True)):
+            term = np.asarray(view @ factor.T)
+            if self.locality > 0:
+                offset = (self.locality * self.grams[number].diagonal()).astype(term.dtype)
+                term += offset if observed is None else np.where(observed[:, [number]], offset, offset.dtype.type(0))
+            terms.append(term)
+        return terms
+
+    def weighted(self, terms: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return ``f_i``: the sum of the terms of the views, each times its weight."""
+        total = terms[0] if self.weights[0] == 1.0 else terms[0] * terms[0].dtype.type(self.weights[0])
+        for term, weight in zip(terms[1:], self.weights[1:], strict=True):
+            total = total + term * term.dtype.type(weight)
+        return total
+
+
+def mean_squared_norm(anchors: Sequence[NDArray[Any]], weights: Sequence[float]) -> float:
+    """Weighted mean squared anchor norm; one where all anchors are zero."""
+    squares = [np.einsum("ij,ij->", a, a, dtype=np.float64) / len(a) for a in anchors]
+    return float(np.dot(weights, squares)) or 1.0
+
+
+def anchor_spread(anchors: Sequence[NDArray[Any]], weights: Sequence[float]) -> float:
+    """Weighted mean squared distance of the anchors from their mean: the unit of relative penalties.
+
+    It does not depend on the origin, and neither do the weights of rows.
+    """
+    return mean_squared_norm([a - a.mean(axis=0, dtype=np.float64) for a in anchors], weights)
+
+
+def mirrored(anchors: NDArray[Any]) -> NDArray[Any]:
+    """Return a and -a for every anchor: with both, x and -x of one subspace are rebuilt from the same anchors."""
+    return np.concatenate([anchors, -anchors])
+
+
+def build_row_problem(
+    anchors: Sequence[NDArray[np.floating[Any]]],
+    *,
+    weights: Sequence[float],
+    ridge: float,
+    locality: float = 0.0,
+    signed: bool = False,
+) -> RowProblem:
+    """Set up the row problem of one set of anchors, given per view.
+
+    Parameters
+    ----------
+    anchors : sequence of arrays of shape (n_anchors, n_features of the view)
+        Anchor j of all views together is one prototype.
+    weights : sequence of float
+        Weight of each view.
+    ridge : float
+        alpha in absolute units.
+    locality : float, default=0.0
+        mu, the weight of the distance to each anchor.
+    signed : bool, default=False
+        Mirror the anchors; the coefficients then have 2 n_anchors columns.
+    """
+    columns = [mirrored(a) if signed else a for a in anchors]
+    factors = tuple(
+        np.ascontiguousarray((-2.0 * (1.0 + locality)) * block).astype(block.dtype, copy=False) for block in columns
+    )
+    wide = [np.asarray(block, dtype=np.float64) for block in columns]
+    grams = tuple(block @ block.T for block in wide)
+    return RowProblem(factors, grams, tuple(float(w) for w in weights), float(ridge), float(locality))
+
+
+# Distances that are held at a time: as many as stay in the cache.
+_DISTANCES_HELD = 1 << 19
+
+
+@dataclass(frozen=True)
+class NearProblem:
+    """Minimise over the simplex  sum_j z_j d_j + r |z|^2, where d_j are squared distances to the anchors.
+
+    The distance to anchor j is ``sum_v w_v |x_v - a_vj|^2`` over the views that the row has. The ridge r of each row is
+    the one at which just its ``n_near`` nearest anchors have weight; the solution is then in closed form,
+    ``z_j ~ d_(n_near + 1) - d_j`` (Nie, Wang and Huang, "Clustering and projected clustering with adaptive neighbors",
+    2014).
+
+    Attributes
+    ----------
+    factors : tuple of arrays of shape (n_columns, n_features of the view)
+        ``-2 w_v A_v`` in the dtype of the rows.
+    offsets : tuple of arrays of shape (n_columns,)
+        ``w_v |a_vj|^2``.
+    weights : tuple of floats
+        ``w_v``.
+    n_near : int
+        How many anchors each row is joined to: fewer than there are, or the only one.
+    """
+
+    factors: tuple[NDArray[Any], ...]
+    offsets: tuple[NDArray[Any], ...]
+    weights: tuple[float, ...]
+    n_near: int
+    ridge: float = 0.0
+    locality: float = 0.0
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the coefficients of this problem."""
+        return len(self.offsets[0])
+
+    def solve(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> tuple[sparse.csr_array, float]:
+        """Return the weights of a block of rows, and the sum over them of weighted squared distances."""
+        columns, nearest = self.nearest(views, observed, min(self.n_near + 1, self.n_columns))
+        if self.n_columns == 1:  # a second anchor, just as far, that gets no weight
+            columns, nearest = np.repeat(columns, 2, axis=1), np.repeat(nearest, 2, axis=1)
+        weights = nearest[:, -1:] - nearest[:, :-1]
+        totals = weights.sum(axis=1, keepdims=True)
+        # Anchors that are all equally far share the row alike.
+        even = nearest.dtype.type(1.0 / self.n_near)
+        weights = np.where(totals > 0, weights / np.where(totals > 0, totals, 1), even)
+        order = np.argsort(columns[:, :-1], axis=1)
+        indices = np.take_along_axis(columns[:, :-1], order, axis=1)
+        data = np.take_along_axis(weights, order, axis=1)
+        starts = np.arange(0, len(data) * self.n_near + 1, self.n_near)
+        found = sparse.csr_array((data.ravel(), indices.ravel(), starts), shape=(len(data), self.n_columns))
+        return found, float(np.vdot(weights.astype(np.float64), nearest[:, :-1].astype(np.float64)))
+
+    def nearest(
+        self, views: Sequence[View], observed: NDArray[np.bool_] | None, count: int
+    ) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Return the columns of the nearest anchors of every row, nearest first, and how far they are.
+
+        The numbers are squared distances, each row's less its own squared norm, which changes nothing.
+        """
+        shape = (max(1, _DISTANCES_HELD // self.n_columns), self.n_columns)
+        # Filled again and again: memory asked for anew costs more than the products themselves.
+        total, term = (np.empty(shape, dtype=self.offsets[0].dtype) for _ in range(2))
+        found = []
+        for rows in gen_batches(views[0].shape[0], len(total)):
+            self._fill_distances(
+                [view[rows] for view in views], None if observed is None else observed[rows], total, term
+            )
+            found.append(smallest_columns(total[: rows.stop - rows.start], count))
+        columns, nearest = zip(*found, strict=True)
+        return np.concatenate(columns), np.concatenate(nearest)
+
+    def _fill_distances(
+        self, views: list[View], observed: NDArray[np.bool_] | None, total: NDArray[Any], term: NDArray[Any]
+    ) -> None:
+        """Write the distances of some rows into the head of ``total``; ``term`` is room to work in."""
+        n_rows = views[0].shape[0]
+        into = total[:n_rows]
+        counted = [number for number, weight in enumerate(self.weights) if weight != 0.0]
+        for number in counted:
+            view, factor, offset = views[number], self.factors[number], self.offsets[number]
+            if sparse.issparse(view):
+                into[...] = view @ factor.T
+            else:
+                np.matmul(view, factor.T, out=into)
+            into += offset if observed is None else np.where(observed[:, [number]], offset, offset.dtype.type(0))
+            if number != counted[0]:
+                total[:n_rows] += into
+            into = term[:n_rows]
+
+
+def build_near_problem(
+    anchors: Sequence[NDArray[np.floating[Any]]], weights: Sequence[float], n_near: int
+) -> NearProblem:
+    """Set up the search among one set of anchors, given per view."""
+    factors = tuple(np.ascontiguousarray(a * a.dtype.type(-2.0 * w)) for a, w in zip(anchors, weights, strict=True))
+    offsets = tuple(
+        (w * np.einsum("ij,ij->i", a, a, dtype=np.float64)).astype(a.dtype)
+        for a, w in zip(anchors, weights, strict=True)
+    )
+    return NearProblem(factors, offsets, tuple(map(float, weights)), max(1, min(n_near, len(anchors[0]) - 1)))
+
 
 # Consecutive rows, or the numbers of rows in any order.
 Rows: TypeAlias = slice | NDArray[np.intp]
@@ -89,3 +334,41 @@ def side_by_side(views: Sequence[Any]) -> Any:
     if any(sparse.issparse(view) for view in views):
         return sparse.csr_array(sparse.hstack(views, format="csr"))
     return np.hstack(views)
+
+
+def build_problems(
+    anchors: Sequence[NDArray[Any]],
+    set_sizes: Sequence[int],
+    n_near: int | None,
+    weights: Sequence[float],
+    ridge: float,
+    locality: float,
+    signed: bool,
+) -> tuple[RowProblem | NearProblem, ...]:
+    """Set up the problems of all sets of anchors, which stand below one another in every view."""
+    problems: list[RowProblem | NearProblem] = []
+    start = 0
+    for size in set_sizes:
+        one = [view[start : start + size] for view in anchors]
+        if n_near is not None:
+            problems.append(build_near_problem(one, weights, n_near))
+        else:
+            problems.append(build_row_problem(one, weights=weights, ridge=ridge, locality=locality, signed=signed))
+        start += size
+    return tuple(problems)
+
+
+def join_sets(coefficients: Sequence[sparse.csr_array]) -> sparse.csr_array:
+    """Put the coefficients on several sets side by side; rows sum to one again."""
+    if len(coefficients) == 1:
+        return coefficients[0]
+    joined = sparse.hstack(coefficients, format="csr", dtype=coefficients[0].dtype)
+    joined.data /= joined.dtype.type(len(coefficients))
+    return joined
+
+
+def nearest_weights(
+    problems: Sequence[NearProblem], views: Sequence[View], observed: NDArray[np.bool_] | None
+) -> sparse.csr_array:
+    """Join rows to the nearest anchors of every set."""
+    return join_sets([problem.solve(views, observed)[0] for problem in problems])

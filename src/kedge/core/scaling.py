@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 from sklearn.utils.extmath import randomized_svd
 
 from kedge.core.block_step import squared_norm
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 
 SCALES = ("none", "zscore", "minmax", "l2", "zscore_l2", "tfidf", "auto")
 # A nonnegative view with more zeros than this is counts or text: centring it would destroy what zero means.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kedge.data_files.column_choice import ColumnChoice
 from kedge.data_files.limits import Limits
-from kedge.progress import Progress
+from kedge.loop import Progress
 from kedge.sources.view_reader import ViewReader
 
 

@@ -17,7 +17,7 @@ from kedge.data_files.numpy_arrays import read_npy, read_npz
 from kedge.data_files.omics import read_h5ad, read_h5mu, read_hdf5
 from kedge.data_files.refusal import DataFileError, one_kind_of_error
 from kedge.data_files.tables import TABLE_SUFFIXES, read_table
-from kedge.progress import Progress, Silence
+from kedge.loop import Progress, Silence
 from kedge.sources.csr_files import CsrFiles, is_csr_folder
 from kedge.sources.row_ranges import name_entry
 from kedge.sources.stored_view import refuse_not_finite

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 from kedge.engines.stores import disk_errors_explained
 from kedge.sources.row_ranges import (
     GAP_BYTES,

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from kedge.kernels.contract import Kernel
+from kedge.kernels.contract import FloatArray, Kernel
 from kedge.kernels.reference import ReferenceKernel
 
 
@@ -42,6 +44,11 @@ def choose_kernel(name: str | None = None) -> Kernel:
     return kernels[name]
 
 
+def smallest_columns(values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
+    """Return the columns of the smallest entries of every row, smallest first, and these entries."""
+    return choose_kernel().smallest_columns(values, count)
+
+
 def default_threads() -> int:
     """Return the number of processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -59,3 +66,8 @@ def one_thread_per_library() -> Iterator[None]:
     """Hold BLAS and OpenMP to one thread each: blocks of rows run side by side instead, and pools do not fight."""
     with _thread_pools().limit(limits=1):
         yield
+
+
+def hold_libraries() -> None:
+    """Hold BLAS and OpenMP to one thread each from here on, in a thread of one's own."""
+    _thread_pools().limit(limits=1)

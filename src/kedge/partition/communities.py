@@ -347,7 +347,8 @@ def cut_tree(tree: NDArray[np.float64], n_communities: int, n_clusters: int) -> 
     ends = tree[:n_merges, :2].astype(np.int64).T.ravel(), np.tile(union, 2)
     n_numbers = n_communities + n_merges
     joined = sparse.coo_array((np.ones(2 * n_merges), ends), shape=(n_numbers, n_numbers))
-    return number_by_first_rows(connected_components(joined, directed=False)[1][:n_communities])
+    # Components are numbered in the order of their first nodes.
+    return np.asarray(connected_components(joined, directed=False)[1][:n_communities], dtype=np.int64)
 
 
 def move_at_fixed_k(

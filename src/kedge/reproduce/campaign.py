@@ -11,7 +11,7 @@ from typing import Any
 
 from scipy import sparse
 
-from kedge.progress import Progress
+from kedge.loop import Progress
 from kedge.reproduce.data_rows import load_rows
 from kedge.reproduce.plan import Experiment
 from kedge.reproduce.protocols import memory_estimate

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.row_problem import View
-from kedge.core.rows import Rows
+from kedge.core.rows import Rows, View
 from kedge.core.scaling import (
     ROWS_FOR_DIRECTIONS,
     BlockStatistics,

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 
 # Consecutive rows, or row numbers in ascending order.
 SortedRows: TypeAlias = slice | NDArray[np.intp]

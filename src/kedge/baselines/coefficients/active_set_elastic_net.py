@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.baselines.coefficients.elastic_net_rows import solve_elastic_nets
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

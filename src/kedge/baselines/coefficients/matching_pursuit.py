@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

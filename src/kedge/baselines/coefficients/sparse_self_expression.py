@@ -22,7 +22,7 @@ from kedge.baselines.coefficients.sum_to_one_shrinkage import (
     shrink,
     shrink_to_sum_one,
 )
-from kedge.core.row_problem import View
+from kedge.core.rows import View
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.core.block_step import gram_of
-from kedge.core.spectral_map import anchor_components, spectral_map
+from kedge.core.driver_step import anchor_components, spectral_map
 
 Array = NDArray[np.float64]
 
