@@ -21,6 +21,7 @@ METHOD = {path.stem for path in PACKAGE.glob("*.py")} - {
     "__main__",
     "metrics",
     "optional_libraries",
+    "user_warnings",
     "whole_file",
 }
 CORE_LIBRARIES = {"numpy", "scipy", "sklearn", "threadpoolctl"}

@@ -83,7 +83,6 @@ def test_float32_is_kept_everywhere(X):
         ({"anchors": np.ones((4, 3))}, "anchors have 3 features, but X has 5"),
         ({"anchors": np.ones((2, 5))}, "2 anchors were given, but n_clusters=3"),
         ({"anchors": np.full((4, 5), np.nan)}, "anchors contains NaN"),
-        ({"first_penalty": np.ones((3, 3))}, r"first_penalty must have shape \(200, 12\), got \(3, 3\)"),
         ({"anchors": "nearest"}, "The 'anchors' parameter of SGL"),
         ({"alpha": 0.0}, "The 'alpha' parameter of SGL"),
         ({"beta": -1.0}, "The 'beta' parameter of SGL"),
@@ -98,6 +97,11 @@ def test_float32_is_kept_everywhere(X):
 def test_bad_parameters_are_named(X, parameters, message):
     with pytest.raises(ValueError, match=message):
         SGL(3, **({"n_anchors": 12, "n_init": 1} | parameters)).fit(X)
+
+
+def test_a_first_penalty_of_another_shape_is_refused(X):
+    with pytest.raises(ValueError, match=r"first_penalty must have shape \(200, 12\), got \(3, 3\)"):
+        SGL.as_published(3, 12, 1.0, 0.1, first_penalty=np.ones((3, 3))).fit(X)
 
 
 def test_scaling_that_would_make_sparse_rows_dense_is_refused(X):

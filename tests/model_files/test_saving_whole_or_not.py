@@ -99,8 +99,8 @@ def test_loading_writes_nothing(path):
 
 def test_memory_is_that_of_the_arrays(tmp_path):
     # 80 MB; NumPy writes 16 MB at a time, through two copies.
-    model = kedge.SGL(3, first_penalty=np.ones((10_000, 1_000)))
-    size = model.first_penalty.nbytes
+    model = kedge.SGL(3, anchors=np.ones((10_000, 1_000)))
+    size = model.anchors.nbytes
     tracemalloc.start()
     try:
         kedge.save(model, tmp_path / "model.kedge")
@@ -110,4 +110,4 @@ def test_memory_is_that_of_the_arrays(tmp_path):
         assert size < tracemalloc.get_traced_memory()[1] < 1.1 * size
     finally:
         tracemalloc.stop()
-    assert (copy.first_penalty == 1).all()
+    assert (copy.anchors == 1).all()

@@ -1,0 +1,15 @@
+"""Warnings that point at the user's line, however deep in kedge they arise."""
+
+import sys
+import warnings
+
+# Code between a user and kedge that is no place to look at either.
+_PASSED_THROUGH = {"kedge", "sklearn", "contextlib", "concurrent", "threading", "functools", "importlib"}
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first line outside kedge and what calls it on the way."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED_THROUGH:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
