@@ -245,7 +245,6 @@ class FittedGraph:
     singular_values: Array
     soft_anchors: list[NDArray[Any]]
     set_sizes: list[int]
-    n_near: int | None
     ridge: float
     problem_weights: tuple[float, ...]
     view_weights: Array
@@ -253,9 +252,10 @@ class FittedGraph:
     penalty: EmbeddingPenalty | None
     objective: list[float]
     n_components: int
-    ridge_factors: Array | None
-    confidence: Any
-    locality: float
     layers: Layers
     cluster_shares: Array
     confidence_shares: Any
+    n_near: int | None = None
+    ridge_factors: Array | None = None
+    confidence: Any = None
+    locality: float = 0.0

@@ -143,17 +143,6 @@ def alternate(
     return Alternation(done, digest, spectrum, embedding, penalty, objective, history, settled or stopped)
 
 
-def spectral_norm_squared(gram: Array) -> float:
-    """Return the squared spectral norm of Z from ``Z'Z``."""
-    last = len(gram) - 1
-    return max(float(linalg.eigvalsh(gram, subset_by_index=[last, last])[0]), 0.0)
-
-
-def frobenius_norm_squared(gram: Array) -> float:
-    """Return the squared Frobenius norm of Z from ``Z'Z``."""
-    return float(np.trace(gram))
-
-
 def anchors_of_view(rows: View, n_anchors: int, method: str, random_state: RandomState) -> NDArray[Any]:
     """Choose the anchors of one view from all of its rows."""
     if method == "kmeans":
@@ -175,12 +164,6 @@ class AsPublished:
 
     # What the paper does not have.
     signed = False
-
-    def _squared_norm(self, gram: Array) -> float:
-        raise NotImplementedError
-
-    def _label_anchors(self, views: Sequence[View], anchors: list[NDArray[Any]], labels: Any, support: Array) -> Any:
-        raise NotImplementedError
 
     def _damping(self) -> None:
         """Compare new rows with the centres as they are."""
@@ -222,7 +205,11 @@ class AsPublished:
         self: Any, engine: Engine, rows: Sequence[View], anchors: list[NDArray[Any]], random_state: RandomState
     ) -> FittedGraph:
         """Run the loop, cluster the embedding, and gather what was found."""
-        first = _checked_first_penalty(self.first_penalty, (engine.n_rows, len(anchors[0])))
+        first, shape = self.first_penalty, (engine.n_rows, len(anchors[0]))
+        if first is not None:
+            first = np.asarray(check_array(first, dtype=np.float64, input_name="first_penalty"))
+            if first.shape != shape:
+                raise ValueError(f"first_penalty must have shape {shape}, got {first.shape}")
         weighting = self._weighting(np.ones(len(anchors)), getattr(self, "gamma", 0.0))
         problem = (float(self.alpha), float(self.beta), weighting, first, self._squared_norm)
         found = alternate(engine, anchors, self.n_clusters, *problem, self.max_iter, self.tol, self.callback)
@@ -245,7 +232,6 @@ class AsPublished:
             singular_values=spectrum.singular_values,
             soft_anchors=anchors,
             set_sizes=[len(anchors[0])],
-            n_near=None,
             ridge=float(self.alpha),
             problem_weights=found.state.problems[0].weights,
             view_weights=np.array(found.view_weights),
@@ -253,22 +239,10 @@ class AsPublished:
             penalty=found.penalty,
             objective=found.objective,
             n_components=found.digest.n_components,
-            ridge_factors=None,
-            confidence=None,
-            locality=0.0,
             layers=layers,
             cluster_shares=shares,
             confidence_shares=layers.smoothed,
         )
-
-
-def _checked_first_penalty(penalty: Any, shape: tuple[int, int]) -> Array | None:
-    if penalty is None:
-        return None
-    checked = check_array(penalty, dtype=np.float64, input_name="first_penalty")
-    if checked.shape != shape:
-        raise ValueError(f"first_penalty must have shape {shape}, got {checked.shape}")
-    return np.asarray(checked)
 
 
 _RULES: dict[str, list[Any]] = {
@@ -349,7 +323,9 @@ class PublishedSGL(AsPublished, SGL):
         self.callback = callback
 
     def _squared_norm(self, gram: Array) -> float:
-        return spectral_norm_squared(gram)
+        """Return the squared spectral norm of Z from ``Z'Z``."""
+        last = len(gram) - 1
+        return max(float(linalg.eigvalsh(gram, subset_by_index=[last, last])[0]), 0.0)
 
     def _label_anchors(self, views: Sequence[View], anchors: list[NDArray[Any]], labels: Any, support: Array) -> Any:
         """Give each anchor the cluster of the nearest row."""
@@ -402,25 +378,15 @@ class PublishedMSGL(AsPublished, MSGL):
         n_jobs: int | None = None,
         callback: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.views = views
-        self.anchors = anchors
-        self.scale = scale
-        self.first_penalty = first_penalty
-        self.n_neighbors = n_neighbors
-        self.predict_with = predict_with
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
+        shared = {"anchors": anchors, "scale": scale, "first_penalty": first_penalty, "n_neighbors": n_neighbors}
+        shared |= {"predict_with": predict_with, "max_iter": max_iter, "tol": tol}
+        shared |= {"random_state": random_state, "n_jobs": n_jobs, "callback": callback}
+        self.__dict__.update(shared, n_clusters=n_clusters, n_anchors=n_anchors, alpha=alpha, beta=beta)
+        self.gamma, self.views = gamma, views
 
     def _squared_norm(self, gram: Array) -> float:
-        return frobenius_norm_squared(gram)
+        """Return the squared Frobenius norm of Z from ``Z'Z``."""
+        return float(np.trace(gram))
 
     def _weighting(self, prior: Array, gamma: float) -> ViewWeighting:
         return PublishedWeighting(gamma)

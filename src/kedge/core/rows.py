@@ -217,8 +217,9 @@ class NearProblem:
         shape = (max(1, _DISTANCES_HELD // self.n_columns), self.n_columns)
         # Filled again and again: memory asked for anew costs more than the products themselves.
         total, term = (np.empty(shape, dtype=self.offsets[0].dtype) for _ in range(2))
-        found = []
-        for rows in gen_batches(views[0].shape[0], len(total)):
+        # No rows are a block, too.
+        found = [smallest_columns(total[:0], count)]
+        for rows in gen_batches(views[0].shape[0], len(total)) if views[0].shape[0] else ():
             self._fill_distances(
                 [view[rows] for view in views], None if observed is None else observed[rows], total, term
             )
