@@ -17,7 +17,7 @@ from kedge.cli.summary import print_summary
 from kedge.data_files import DataFiles, read_data_files
 from kedge.model_files.saving import save
 from kedge.msgl import MSGL
-from kedge.plots.numbers.layers import Layer, layers_of
+from kedge.plots.layers import Layer, layers_of
 from kedge.progress import show_progress
 from kedge.sgl import SGL
 
