@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from kedge.optional_libraries import load_library
@@ -20,11 +21,6 @@ from kedge.whole_file import replace_whole
 SECTIONS: tuple[Callable[[Material], Section | None], ...]
 SECTIONS = (sizes, row_map, layers, features, prototypes, confidence, scores, graph)
 SECTIONS += (view_weights, objective, cluster_count, parameters)
-# The page may not load anything from anywhere; Plotly compiles its drawing of many points, which is evaluation.
-_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
-    "base-uri 'none'; form-action 'none'"
-)
 
 
 def write_report(
@@ -80,50 +76,25 @@ def write_report(
         file.write(page.encode("utf-8", errors="replace"))
 
 
-def render_page(material: Material, plotly_program: str) -> str:
-    """Return the whole page."""
+def render_page(material: Material, plotly: str) -> str:
+    """Return the whole page.
+
+    Its security policy lets it load nothing from anywhere, but evaluate: Plotly compiles its drawing of many points.
+    """
     sections = [made for make in SECTIONS if (made := make(material)) is not None]
-    title = escape(f"{title_of(material)}: kedge report", 200)
-    links = "".join(f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one in sections)
-    data = "".join(
-        f'<script type="application/json" id="{name}-data">{content}</script>\n'
-        for one in sections
-        for name, content in one.figures.items()
+    figures = {name: data for one in sections for name, data in one.figures.items()}
+    return Template(_asset("page.html")).substitute(
+        title=escape(title_of(material), 200),
+        style=_asset("page.css").strip(),
+        overview=overview(material),
+        links="".join(f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one in sections),
+        sections="".join(_render(one) for one in sections),
+        data="".join(
+            f'<script type="application/json" id="{name}-data">{data}</script>\n' for name, data in figures.items()
+        ),
+        plotly=plotly,
+        program=_asset("page.js").strip(),
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>
-{_asset("page.css")}
-</style>
-</head>
-<body>
-<a class="skip" href="#content">Skip to the content</a>
-<header>
-<h1>{escape(title_of(material), 200)}</h1>
-{overview(material)}
-<noscript><p class="note">Figures need JavaScript; the tables hold their numbers.</p></noscript>
-</header>
-<nav aria-label="Sections"><ul>{links}</ul></nav>
-<main id="content" tabindex="-1">
-{"".join(_render(one) for one in sections)}
-</main>
-<footer><p>Written by kedge. This page holds all it shows and loads nothing.</p></footer>
-{data}<script>
-{plotly_program}
-</script>
-<script>
-{_asset("page.js")}
-</script>
-</body>
-</html>
-"""
 
 
 def _render(section: Section) -> str:
@@ -132,4 +103,4 @@ def _render(section: Section) -> str:
 
 
 def _asset(name: str) -> str:
-    return files("kedge.report").joinpath(name).read_text(encoding="utf-8").strip()
+    return files("kedge.report").joinpath(name).read_text(encoding="utf-8")
