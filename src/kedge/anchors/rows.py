@@ -33,18 +33,22 @@ def fill_up(
     anchor is missing, and only as many rows as needed otherwise: O(nnz) at worst, plus O(n_samples * n_anchors *
     n_features) at worst for lines.
     """
-    anchors = _drop_repeated(anchors, signed)[:n_anchors]
+    anchors = _add_fresh(anchors[:0], anchors, n_anchors, signed)
     if len(anchors) == n_anchors:
         return anchors
     order = random_state.permutation(X.shape[0])
     for rows in row_blocks(X, _BLOCK_LINES if signed else _BLOCK_ROWS):
-        block = X[order[rows]]
-        fresh = _fresh_lines(block, anchors) if signed else _fresh_rows(block, anchors)
-        found = dense_rows(block, fresh[: n_anchors - len(anchors)])
-        anchors = np.vstack([anchors, unit_rows(found)[0].astype(found.dtype) if signed else found])
+        anchors = _add_fresh(anchors, X[order[rows]], n_anchors, signed)
         if len(anchors) == n_anchors:
             break
     return anchors
+
+
+def _add_fresh(anchors: NDArray[Any], block: Any, n_anchors: int, signed: bool) -> NDArray[Any]:
+    """Add those rows of the block that differ from the anchors and from each other, up to the number wanted."""
+    fresh = _fresh_lines(block, anchors) if signed else _fresh_rows(block, anchors)
+    found = dense_rows(block, fresh[: n_anchors - len(anchors)])
+    return np.vstack([anchors, unit_rows(found)[0].astype(found.dtype) if signed else found])
 
 
 def row_fingerprints(X: Any) -> NDArray[np.uint64]:
@@ -62,14 +66,6 @@ def row_fingerprints(X: Any) -> NDArray[np.uint64]:
     for rows in row_blocks(X, _BLOCK_ROWS):
         prints[rows] = (_scramble(_bits(X[rows])) * multipliers).sum(axis=1, dtype=np.uint64)
     return prints
-
-
-def _drop_repeated(anchors: NDArray[Any], signed: bool) -> NDArray[Any]:
-    if signed:
-        units, _ = unit_rows(anchors)
-        return np.asarray(units[distinct_lines(units)], dtype=anchors.dtype)
-    kept = np.sort(np.unique(row_fingerprints(anchors), return_index=True)[1])
-    return anchors[kept]
 
 
 def _fresh_rows(block: Any, anchors: NDArray[Any]) -> NDArray[np.intp]:

@@ -62,12 +62,13 @@ def _joint_anchors(
     random_state: RandomState,
     signed: bool,
 ) -> list[NDArray[Any]]:
-    if observed is None and method == "kmeans" and not signed and len({sparse.issparse(view) for view in views}) == 2:
-        # Side by side they would be one sparse matrix, in which the dense views cost many times their due.
-        return incomplete_kmeans(views, np.ones((views[0].shape[0], len(views)), dtype=bool), n_anchors, random_state)
-    if observed is not None and not observed.all():
-        if method == "kmeans" and not signed:
-            return incomplete_kmeans(views, observed, n_anchors, random_state)
+    has_gaps = observed is not None and not observed.all()
+    # Side by side they would be one sparse matrix, in which the dense views cost many times their due.
+    mixed = observed is None and len({sparse.issparse(view) for view in views}) == 2
+    if method == "kmeans" and not signed and (has_gaps or mixed):
+        everything = np.ones((views[0].shape[0], len(views)), dtype=bool)
+        return incomplete_kmeans(views, everything if observed is None else observed, n_anchors, random_state)
+    if observed is not None and has_gaps:
         complete = np.flatnonzero(observed.all(axis=1))
         if len(complete) < n_anchors:
             asked = "signed=True" if signed else f"anchors={method!r}"
