@@ -6,7 +6,7 @@ from scipy import sparse
 
 from kedge.anchors import hierarchical
 from kedge.anchors.hierarchical import grow_leaves, hierarchical_anchors, leading_direction
-from kedge.anchors.lines import unit_rows
+from kedge.anchors.rows import unit_rows
 
 either_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 

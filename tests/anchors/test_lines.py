@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kedge.anchors.lines import (
+from kedge.anchors.rows import (
     assign_lines,
     cluster_lines,
     distinct_lines,

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from kedge import MSGL, SGL, plots
-from kedge.plots.numbers.layers import choose_layers, cluster_splits, cluster_tree, layers_of
+from kedge.plots.layers import choose_layers, cluster_splits, cluster_tree, layers_of
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -62,7 +62,7 @@ def test_map_of_new_rows_and_of_a_sample(model, rows, ax):
 
 
 def test_the_map_keeps_apart_what_is_apart(model):
-    from kedge.plots.numbers.embedded_rows import map_rows
+    from kedge.plots.row_map import map_rows
 
     found = map_rows(model)
     centers = found.cluster_points
@@ -80,7 +80,7 @@ def test_graph_keeps_the_weight_of_every_row(model, ax):
 
 
 def test_shares_between_clusters_are_those_of_the_whole_graph(model):
-    from kedge.plots.numbers.graph_blocks import sort_graph
+    from kedge.plots.row_map import sort_graph
 
     blocks = sort_graph(model, most_lines=20, most_columns=9)
     dense = model.graph_.toarray()
@@ -104,7 +104,7 @@ def test_features_are_compared_with_the_rest(model, rows, ax, form):
 
 
 def test_rows_without_a_view_do_not_count():
-    from kedge.plots.numbers.features import contrast_features
+    from kedge.plots.fitted_model import contrast_features
 
     X = np.array([[1.0, 2.0], [3.0, 2.0], [np.nan, np.nan], [7.0, 2.0]])
     found = contrast_features(X, np.array([0, 0, 1, 1]), 2)
@@ -113,7 +113,7 @@ def test_rows_without_a_view_do_not_count():
 
 
 def test_prototypes_are_nearest_to_the_centre_of_their_cluster(model):
-    from kedge.plots.numbers.embedded_rows import coordinates, find_prototypes
+    from kedge.plots.row_map import coordinates, find_prototypes
 
     points = coordinates(model, model.embedding_)
     for cluster, found in enumerate(find_prototypes(model)):

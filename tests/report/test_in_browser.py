@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kedge import MSGL, SGL
-from kedge.plots.numbers.embedded_rows import MOST_ANCHORS
-from kedge.plots.numbers.fitted_model import sampled_by_cluster
+from kedge.plots.fitted_model import sampled_by_cluster
+from kedge.plots.row_map import MOST_ANCHORS
 from kedge.report import write_report
 
 pytestmark = pytest.mark.needs("browser")

@@ -44,7 +44,7 @@ def test_models_without_a_graph_are_refused(tmp_path):
 def test_an_error_midway_leaves_the_old_page(tmp_path, digits, digits_model, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")
-    monkeypatch.setattr("kedge.report.write.render_page", lambda *_: 1 / 0)
+    monkeypatch.setattr("kedge.report.page.render_page", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_report(path, digits_model, [digits[0]], view_names=["X"])
     assert path.read_text() == "old"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from kedge.anchors.lines import SAME_LINE, cosines, unit_rows
+from kedge.anchors.rows import SAME_LINE, cosines, unit_rows
 from kedge.core.rows import dense_rows, sample_rows, take_rows
 
 Array = NDArray[np.float64]
@@ -21,21 +21,8 @@ _RIDGE = 1e-14
 def lasso_bounds(gram: Array, products: Array, coefficients: Array, fidelity: float) -> tuple[Array, Array]:
     """Return upper and lower bounds of the costs at the given coefficients; they meet at the solution.
 
-    Parameters
-    ----------
-    gram : array of shape (k, k)
-        Inner products of the dictionary rows, ones on the diagonal.
-    products : array of shape (n, k)
-        Inner products of the n unit vectors with the dictionary.
-    coefficients : array of shape (n, k)
-        Any coefficients.
-    fidelity : float
-        Weight of the squared error, above 1.
-
-    Returns
-    -------
-    upper, lower : arrays of shape (n,)
-        Bounds of the minimal costs. O(n k^2).
+    ``gram`` holds the inner products of the k dictionary rows, with ones on the diagonal, ``products`` those of n unit
+    vectors with them, and ``fidelity`` is the weight of the squared error, above 1. O(n k^2).
     """
     correlations = products - coefficients @ gram
     # x'r and r'r for the residual r = x - c D, with x'x = 1.
@@ -145,28 +132,14 @@ def farthest_first_rows(
     The cost of a row x, at unit length, is min_c ||c||_1 + (fidelity / 2) ||x - c D||^2 over the chosen rows D, at unit
     length too. Zero rows are never chosen; of several rows on one line one is chosen.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        The rows; not changed.
-    n_anchors : int
-        Number of rows wanted.
-    random_state : RandomState
-        Draws the candidates, the order that breaks ties, and with it the first row.
-    fidelity : float, default=150
-        Weight of the squared error; must exceed 1, below which all costs are equal.
+    Returns row numbers in the order chosen; fewer than ``n_anchors`` when every candidate lies on a chosen line.
+    ``fidelity`` must exceed 1, below which all costs are equal.
 
-    Returns
-    -------
-    rows : ndarray of shape (at most n_anchors,)
-        Row numbers in the order chosen; fewer when every candidate lies on a chosen line.
-
-    Notes
-    -----
-    Candidates are a uniform sample of s = max(5000, 5 n_anchors) rows. Costs only fall as rows are added, so earlier
-    costs are upper bounds, and only rows whose bound exceeds the best lower bound are looked at (lazy search).
-    O(s n_anchors d) for inner products and O(s n_anchors^2) to keep the bounds, plus the lasso problems of the rows
-    looked at. Memory 2 s n_anchors numbers beside the candidates in float64.
+    Candidates are a uniform sample of s = max(5000, 5 n_anchors) rows; exact ties are broken by a random order, which
+    also gives the first row. Costs only fall as rows are added, so earlier costs are upper bounds, and only rows whose
+    bound exceeds the best lower bound are looked at (lazy search). O(s n_anchors d) for inner products and
+    O(s n_anchors^2) to keep the bounds, plus the lasso problems of the rows looked at. Memory 2 s n_anchors numbers
+    beside the candidates in float64.
 
     References
     ----------
@@ -195,9 +168,7 @@ class _LazySearch:
 
     def __init__(self, units: Any, capacity: int, fidelity: float) -> None:
         n_rows = units.shape[0]
-        self.units = units
-        self.capacity = capacity
-        self.fidelity = fidelity
+        self.units, self.capacity, self.fidelity = units, capacity, fidelity
         self.tolerance = max(TOLERANCE, ROUNDING * fidelity**2)
         self.chosen: list[int] = []
         self.products = np.zeros((n_rows, capacity))

@@ -8,7 +8,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.rows import View, build_near_problem
+from kedge.core.rows import View, build_near_problem, dense_rows
 
 # Rows per anchor that are looked at, and rounds. Random rows alone make worse anchors, and full k-means no better ones:
 # each anchor only has to stand for the rows around it.
@@ -20,16 +20,8 @@ def fine_anchors(
 ) -> list[NDArray[Any]]:
     """Return anchors, per view: means of the rows that are nearest to each.
 
-    Parameters
-    ----------
-    views : sequence of arrays of shape (n_rows, n_features of the view)
-        A sample of the rows; zero where a row lacks the view.
-    observed : array of bool of shape (n_rows, n_views) or None
-        Which views each row has; None means all.
-    n_anchors : int
-        Number wanted; fewer are returned where rows are repeated.
-    random_state : RandomState
-        Draws the rows to begin with.
+    ``views`` is a sample of the rows, zero where a row lacks the view; ``observed``, of shape (n_rows, n_views), says
+    which views each row has, None means all. Fewer than ``n_anchors`` are returned where rows are repeated.
     """
     n_rows = views[0].shape[0]
     # Rows that have every view make the best beginning; others fill up.
@@ -38,13 +30,13 @@ def fine_anchors(
         lacking: NDArray[np.bool_] = np.asarray((~observed).any(axis=1))
         order = order[np.argsort(lacking[order], kind="stable")]
     starts = _distinct(views, order, n_anchors)
-    anchors = [_dense(view[starts]) for view in views]
+    anchors = [dense_rows(view, starts) for view in views]
     searched = [_single(view) for view in views]
     for _ in range(ROUNDS):
         search = build_near_problem([_single(own) for own in anchors], [1.0] * len(views), n_near=1)
         nearest = search.nearest(searched, observed, 1)[0][:, 0]
         anchors = [
-            _means(view, None if observed is None else observed[:, number], nearest, before)
+            mean_rows(view, None if observed is None else observed[:, number], nearest, before)
             for number, (view, before) in enumerate(zip(views, anchors, strict=True))
         ]
     return [np.ascontiguousarray(own) for own in anchors]
@@ -56,7 +48,7 @@ def _distinct(views: Sequence[View], order: NDArray[np.intp], count: int) -> NDA
     for start in range(0, len(order), count):
         numbers = order[start : start + count]
         # Minus zero is zero.
-        rows = np.hstack([_dense(view[numbers]) for view in views]) + 0.0
+        rows = np.hstack([dense_rows(view, numbers) for view in views]) + 0.0
         for number, row in zip(numbers.tolist(), rows, strict=True):
             found.setdefault(row.tobytes(), number)
         if len(found) >= count:
@@ -64,15 +56,16 @@ def _distinct(views: Sequence[View], order: NDArray[np.intp], count: int) -> NDA
     return np.sort(np.array(list(found.values())[:count], dtype=np.intp))
 
 
-def _means(
-    view: View, observed: NDArray[np.bool_] | None, nearest: NDArray[np.int32], before: NDArray[Any]
+def mean_rows(
+    view: View, observed: NDArray[np.bool_] | None, nearest: NDArray[np.integer[Any]], before: NDArray[Any]
 ) -> NDArray[Any]:
     """Return the means of the rows of each anchor that have the view; an anchor without any stays."""
     rows = np.arange(len(nearest)) if observed is None else np.flatnonzero(observed)
     counts = np.bincount(nearest[rows], minlength=len(before))
     # In double precision: the sum of many rows must not depend on how large they are.
     member = sparse.csr_array((np.ones(len(rows)), (nearest[rows], rows)), shape=(len(before), len(nearest)))
-    sums = _dense(member @ view.astype(np.float64, copy=False))
+    sums = member @ view.astype(np.float64, copy=False)
+    sums = sums.toarray() if sparse.issparse(sums) else sums
     used = counts > 0
     means = before.copy()
     means[used] = (sums[used] / counts[used, None]).astype(before.dtype)
@@ -82,7 +75,3 @@ def _means(
 def _single(rows: View) -> View:
     """Return the rows in single precision, enough to tell which anchor is nearest, in half the time."""
     return rows.astype(np.float32, copy=False)
-
-
-def _dense(rows: Any) -> NDArray[Any]:
-    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)

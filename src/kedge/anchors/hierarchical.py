@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from kedge.anchors.lines import SAME_LINE, cluster_lines, cosines, unit_rows
+from kedge.anchors.rows import SAME_LINE, cluster_lines, cosines, unit_rows
 from kedge.core.rows import dense_rows, sample_rows, take_rows
 
 Array = NDArray[np.float64]
@@ -33,38 +33,23 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A leaf with its two children; the gain is what the children's strengths add to the leaf's."""
+    """A leaf with its two children, none if it cannot be split; the gain is what they add to the leaf's strength."""
 
     leaf: Leaf
-    children: tuple[Leaf, Leaf] | None
+    children: tuple[Leaf, ...]
 
     @property
     def gain(self) -> float:
         """Return the gain; minus infinity if the leaf cannot be split."""
-        if self.children is None:
-            return -np.inf
-        return self.children[0].strength + self.children[1].strength - self.leaf.strength
+        return sum(child.strength for child in self.children) - self.leaf.strength if self.children else -np.inf
 
 
 def hierarchical_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
     """Return one row per leaf of :func:`grow_leaves`: the one closest in direction to the leaf's first singular vector.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        The rows; not changed.
-    n_anchors : int
-        Number of leaves wanted.
-    random_state : RandomState
-        Draws the sample and the seeds of the splits, so that several calls give several sets of anchors.
+    Fewer are returned when the rows have fewer directions. Several calls give several sets of anchors: both the sample
+    and the seeds of the splits are drawn.
 
-    Returns
-    -------
-    anchors : ndarray of shape (at most n_anchors, n_features)
-        Distinct rows of X as they stand there; fewer when the rows have fewer directions.
-
-    Notes
-    -----
     The tree grows on a uniform sample of s = max(5000, 10 n_anchors) rows, zero rows left out, all at unit length. A
     level of the tree costs O(s d) times at most 10 rounds of each split and 20 steps for each singular value; a
     balanced tree has log2(n_anchors) levels, the worst has n_anchors. Memory: the sample in float64 and a copy.
@@ -87,26 +72,14 @@ def hierarchical_anchors(X: Any, n_anchors: int, random_state: RandomState) -> N
 def grow_leaves(units: Any, n_leaves: int, random_state: RandomState) -> list[Leaf]:
     """Split the leaf of the largest gain until there are enough leaves or none can be split.
 
-    Parameters
-    ----------
-    units : ndarray or CSR array of shape (n_rows, n_features)
-        Rows of unit length.
-    n_leaves : int
-        Number of leaves wanted.
-    random_state : RandomState
-        Draws the seeds of the splits.
-
-    Returns
-    -------
-    leaves : list of Leaf
-        Their rows partition all rows.
+    Rows of ``units`` have unit length; those of the leaves partition them.
     """
     everything = np.arange(units.shape[0])
     splits = [_split(units, _make_leaf(units, everything, random_state), random_state)]
     while len(splits) < n_leaves:
         best = max(range(len(splits)), key=lambda i: splits[i].gain)
         children = splits[best].children
-        if children is None:
+        if not children:
             break
         splits[best : best + 1] = [_split(units, child, random_state) for child in children]
     return [split.leaf for split in splits]
@@ -124,14 +97,12 @@ def _split(units: Any, leaf: Leaf, random_state: RandomState) -> Split:
         second = int(others[random_state.randint(len(others))])
         sides, _ = cluster_lines(members, np.vstack([seeds, dense_rows(members, np.array([second]))]), SPLIT_ROUNDS)
         if 0 < sides.sum() < len(sides):
-            left, right = (_make_leaf(units, leaf.rows[sides == side], random_state) for side in (0, 1))
-            return Split(leaf, (left, right))
-    return Split(leaf, None)
+            return Split(leaf, tuple(_make_leaf(units, leaf.rows[sides == side], random_state) for side in (0, 1)))
+    return Split(leaf, ())
 
 
 def _make_leaf(units: Any, rows: Rows, random_state: RandomState) -> Leaf:
-    direction, strength = leading_direction(units[rows], random_state)
-    return Leaf(rows, direction, strength)
+    return Leaf(rows, *leading_direction(units[rows], random_state))
 
 
 def leading_direction(units: Any, random_state: RandomState) -> tuple[Array, float]:

@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from kedge.anchors.lines import cluster_lines, seed_lines, unit_rows
-from kedge.anchors.rows import fill_up
+from kedge.anchors.rows import cluster_lines, fill_up, seed_lines, unit_rows
 from kedge.core.rows import BLOCK_ENTRIES, dense_rows, sample_rows, take_rows
 
 # k-means on more rows than this per anchor moves the centres little and costs in proportion.
@@ -25,27 +24,11 @@ PUBLISHED_ROUNDS = 100
 
 
 def kmeans_anchors(X: Any, n_anchors: int, random_state: RandomState, *, signed: bool = False) -> NDArray[Any]:
-    """Return the k-means centres of a bounded sample of the rows.
+    """Return the k-means centres of a bounded sample of the rows; fewer where it has fewer distinct rows.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        The rows, float32 or float64; not changed.
-    n_anchors : int
-        Number of centres wanted, at most n_samples.
-    random_state : RandomState
-        Draws the sample and the seeds.
-    signed : bool, default=False
-        Cluster lines instead of points: assign by |cosine|, average after turning each row to the side of its centre,
-        and return centres of unit length. Zero rows are left out.
+    With ``signed`` lines are clustered instead of points: assigned by |cosine|, averaged after turning each row to the
+    side of its centre, with centres of unit length and zero rows left out.
 
-    Returns
-    -------
-    anchors : ndarray of shape (at most n_anchors, n_features)
-        Of the dtype of X; fewer than ``n_anchors`` only if the sample has fewer distinct rows (lines).
-
-    Notes
-    -----
     With s = max(5000, 50 n_anchors) sampled rows of d features: at most 20 rounds of O(s n_anchors d), and seeding on
     max(1000, 5 n_anchors) rows, O(n_anchors^2 d) for many anchors. Memory is the sample and one copy of it (in
     float64 when signed). For sparse X, d is the mean number of stored entries of a row.
@@ -57,18 +40,17 @@ def kmeans_anchors(X: Any, n_anchors: int, random_state: RandomState, *, signed:
     sample, exponent = _at_moderate_scale(sample)
     seeds = fill_up(sample, _seed_rows(sample, n_anchors, random_state), n_anchors, random_state)
     centers = seeds if len(seeds) < n_anchors else _point_centers(sample, seeds)
-    return np.asarray(np.ldexp(centers, exponent) if exponent else centers)
+    return np.asarray(np.ldexp(centers, exponent))
 
 
 def plusplus_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
     """Return rows drawn as k-means++ draws its starts, each likelier the farther it is from those before.
 
-    Costs the seeding of :func:`kmeans_anchors`; at most n_samples anchors, equal rows may be among them.
+    Costs the seeding of :func:`kmeans_anchors`; equal rows may be among them.
     """
     size = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * n_anchors)
     sample, exponent = _at_moderate_scale(take_rows(X, sample_rows(X.shape[0], size, random_state)))
-    seeds = _seed_rows(sample, n_anchors, random_state)
-    return np.asarray(np.ldexp(seeds, exponent) if exponent else seeds)
+    return np.asarray(np.ldexp(_seed_rows(sample, n_anchors, random_state), exponent))
 
 
 def published_kmeans(
@@ -78,42 +60,16 @@ def published_kmeans(
 
     The replicate kept has the smallest sum of unsquared distances to the centres, as in the published experiments;
     scikit-learn's KMeans would keep the smallest sum of squares. Each replicate starts from distinct random rows and
-    runs until no label changes, at most 100 rounds; an empty cluster takes the row farthest from its centre.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        The rows, float32 or float64.
-    n_clusters : int
-        Number of clusters, at most n_samples.
-    random_state : RandomState
-        Draws the starts.
-    n_replicates : int
-        Number of starts, at least one.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        Cluster of each row.
-    centers : ndarray of shape (n_clusters, n_features)
-        The means of the clusters.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If X has fewer distinct rows than clusters, so that some clusters are empty.
-
-    Notes
-    -----
-    O(n_samples n_clusters n_features) per round, at most 100 rounds per replicate.
+    runs until no label changes, at most 100 rounds of O(n_samples n_clusters n_features); an empty cluster takes the
+    row farthest from its centre. Warns if X has fewer distinct rows than clusters, so that some clusters are empty.
+    Returns the cluster of each row, and the means of the clusters.
     """
     if n_replicates < 1:
         raise ValueError(f"n_replicates={n_replicates} should be at least 1; ask for one replicate or more")
     best, labels, centers = np.inf, np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]))
     for seed in random_state.randint(np.iinfo(np.int32).max, size=n_replicates):
-        model = _run_lloyd(
-            X, KMeans(n_clusters, init="random", n_init=1, max_iter=PUBLISHED_ROUNDS, tol=0.0, random_state=int(seed))
-        )
+        options: dict[str, Any] = {"init": "random", "n_init": 1, "max_iter": PUBLISHED_ROUNDS, "tol": 0.0}
+        model = _run_lloyd(X, KMeans(n_clusters, random_state=int(seed), **options))
         total = float(own_distances(X, model.labels_, model.cluster_centers_).sum())
         if not len(labels) or total < best:
             best, labels, centers = total, model.labels_.astype(np.int64), np.asarray(model.cluster_centers_)

@@ -1,6 +1,7 @@
 """The choice of anchors by name: k-means, random or spread-out rows, farthest first, or a randomised tree."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,20 @@ from kedge.anchors.kmeans import kmeans_anchors, plusplus_anchors
 from kedge.anchors.rows import fill_up
 from kedge.core.rows import canonical_rows, dense_rows, sample_rows
 
-ANCHOR_METHODS = ("kmeans", "random", "plusplus", "ffs", "hierarchical")
+
+def random_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
+    """Return ``n_anchors`` random rows, drawn without replacement; equal rows may be among them. O(n_anchors d)."""
+    return dense_rows(X, sample_rows(X.shape[0], n_anchors, random_state))
+
+
+_METHODS: dict[str, Callable[..., NDArray[Any]]] = {
+    "kmeans": kmeans_anchors,
+    "random": random_anchors,
+    "plusplus": plusplus_anchors,
+    "ffs": farthest_first_anchors,
+    "hierarchical": hierarchical_anchors,
+}
+ANCHOR_METHODS = tuple(_METHODS)
 
 
 def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state: Any = None) -> NDArray[Any]:
@@ -73,48 +87,26 @@ def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state:
            [9., 1.]])
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    _check_request(X.shape[0], n_anchors, method)
+    _check_count(X.shape[0], n_anchors)
     return choose_anchors(X, int(n_anchors), method, check_random_state(random_state))
 
 
 def choose_anchors(
     X: Any, n_anchors: int, method: str, random_state: RandomState, *, signed: bool = False
 ) -> NDArray[Any]:
-    """Choose anchors from validated input; see :func:`select_anchors` for the methods and their cost.
+    """Choose anchors from finite rows, float32 or float64; see :func:`select_anchors` for the methods and their cost.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        Finite rows, float32 or float64; not changed.
-    n_anchors : int
-        From 1 to n_samples.
-    method : str
-        One of ``ANCHOR_METHODS``.
-    random_state : RandomState
-        Makes every draw.
-    signed : bool, default=False
-        For models whose weights may be negative: a and -a count as one anchor, and anchors have unit length. Zero rows
-        are left out, unless there is nothing else: then one zero anchor is returned.
-
-    Returns
-    -------
-    anchors : ndarray of shape (n_anchors, n_features)
-        Distinct anchors of the dtype of X; fewer, with a ConvergenceWarning, if X has fewer distinct rows (lines, if
-        signed).
+    ``signed`` is for models whose weights may be negative: a and -a count as one anchor, and anchors have unit length.
+    Zero rows are left out, unless there is nothing else: then one zero anchor is returned. Fewer anchors than asked
+    for, with a ConvergenceWarning, are returned if X has fewer distinct rows (lines, if signed).
     """
+    if method not in ANCHOR_METHODS:
+        raise ValueError(
+            f"method={method!r} should be one of {', '.join(map(repr, ANCHOR_METHODS))}; choose one of them"
+        )
     X = canonical_rows(X)
-    if method == "kmeans":
-        found = kmeans_anchors(X, n_anchors, random_state, signed=signed)
-    elif method == "random":
-        found = random_anchors(X, n_anchors, random_state)
-    elif method == "plusplus":
-        found = plusplus_anchors(X, n_anchors, random_state)
-    elif method == "ffs":
-        found = farthest_first_anchors(X, n_anchors, random_state)
-    elif method == "hierarchical":
-        found = hierarchical_anchors(X, n_anchors, random_state)
-    else:
-        raise ValueError(f"method={method!r} should be one of {', '.join(map(repr, ANCHOR_METHODS))}")
+    options = {"signed": signed} if method == "kmeans" else {}
+    found = _METHODS[method](X, n_anchors, random_state, **options)
     anchors = fill_up(X, found, n_anchors, random_state, signed=signed)
     if signed and not len(anchors):
         anchors = np.zeros((1, X.shape[1]), dtype=X.dtype)
@@ -129,12 +121,7 @@ def choose_anchors(
     return anchors
 
 
-def random_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
-    """Return ``n_anchors`` random rows, drawn without replacement; equal rows may be among them. O(n_anchors d)."""
-    return dense_rows(X, sample_rows(X.shape[0], n_anchors, random_state))
-
-
-def _check_request(n_samples: int, n_anchors: Any, method: Any) -> None:
+def _check_count(n_samples: int, n_anchors: Any) -> None:
     if isinstance(n_anchors, bool) or not isinstance(n_anchors, int | np.integer):
         raise TypeError(
             f"n_anchors={n_anchors!r} should be an int from 1 to n_samples={n_samples}; give a whole number"
@@ -143,8 +130,4 @@ def _check_request(n_samples: int, n_anchors: Any, method: Any) -> None:
         raise ValueError(
             f"n_anchors={n_anchors} should be an int from 1 to n_samples={n_samples}; "
             f"ask for at most {n_samples} anchors or give more rows"
-        )
-    if method not in ANCHOR_METHODS:
-        raise ValueError(
-            f"method={method!r} should be one of {', '.join(map(repr, ANCHOR_METHODS))}; choose one of them"
         )

@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils.extmath import row_norms
 
+from kedge.anchors.fine import mean_rows
 from kedge.anchors.select import choose_anchors
 from kedge.core.block_step import cross_product, solve_patterns, squared_norm
 from kedge.core.rows import build_row_problem, dense_rows, mean_squared_norm, sample_rows, side_by_side
@@ -30,25 +31,12 @@ def choose_view_anchors(
     *,
     signed: bool = False,
 ) -> list[NDArray[Any]]:
-    """Choose anchors for every view.
+    """Choose anchors for every view, by one of ``ANCHOR_METHODS``; fewer if there are fewer distinct rows.
 
-    Parameters
-    ----------
-    views : sequence of arrays of shape (n_rows, n_features of the view)
-        Zero where a row lacks the view.
-    observed : array of bool of shape (n_rows, n_views) or None
-        Which views each row has; None means all.
-    n_anchors : int
-        Number wanted; fewer are returned if there are fewer distinct rows.
-    method : str
-        One of ``ANCHOR_METHODS``.
-    alignment : str
-        "joint": chosen once from the views side by side; "aligned": chosen per view and matched by an assignment;
-        "per_view": chosen per view, so that anchor j of two views has nothing in common.
-    random_state : RandomState
-        Makes every draw.
-    signed : bool, default=False
-        See :func:`kedge.anchors.select.choose_anchors`.
+    Views are zero where a row lacks them; ``observed``, of shape (n_rows, n_views), says which ones each row has, None
+    means all. ``alignment`` "joint" chooses once from the views side by side, "aligned" per view and then matches by an
+    assignment, "per_view" per view, so that anchor j of two views has nothing in common. ``signed`` is that of
+    :func:`kedge.anchors.select.choose_anchors`.
     """
     if len(views) == 1:
         return [choose_anchors(views[0], n_anchors, method, random_state, signed=signed)]
@@ -73,12 +61,13 @@ def _joint_anchors(
     random_state: RandomState,
     signed: bool,
 ) -> list[NDArray[Any]]:
-    if observed is None and method == "kmeans" and not signed and len({sparse.issparse(view) for view in views}) == 2:
-        # Side by side they would be one sparse matrix, in which the dense views cost many times their due.
-        return incomplete_kmeans(views, np.ones((views[0].shape[0], len(views)), dtype=bool), n_anchors, random_state)
-    if observed is not None and not observed.all():
-        if method == "kmeans" and not signed:
-            return incomplete_kmeans(views, observed, n_anchors, random_state)
+    has_gaps = observed is not None and not observed.all()
+    # Side by side they would be one sparse matrix, in which the dense views cost many times their due.
+    mixed = observed is None and len({sparse.issparse(view) for view in views}) == 2
+    if method == "kmeans" and not signed and (has_gaps or mixed):
+        everything = np.ones((views[0].shape[0], len(views)), dtype=bool)
+        return incomplete_kmeans(views, everything if observed is None else observed, n_anchors, random_state)
+    if observed is not None and has_gaps:
         complete = np.flatnonzero(observed.all(axis=1))
         if len(complete) < n_anchors:
             asked = "signed=True" if signed else f"anchors={method!r}"
@@ -144,20 +133,8 @@ def incomplete_kmeans(
     A row goes to the centre with the least sum of squared distances over the views it has, and a centre is, in each
     view, the mean of its rows that have the view. A centre without such rows keeps its place in that view.
 
-    Parameters
-    ----------
-    views : sequence of arrays of shape (n_rows, n_features of the view)
-        Zero where a row lacks the view.
-    observed : array of bool of shape (n_rows, n_views)
-        Which views each row has.
-    n_anchors : int
-        Number of centres, at most n_rows.
-    random_state : RandomState
-        Draws the seeds.
-
-    Notes
-    -----
-    At most 20 rounds of O(n_rows n_anchors n_features).
+    Views are zero where a row lacks them; ``observed``, of shape (n_rows, n_views), says which ones each row has. At
+    most 20 rounds of O(n_rows n_anchors n_features).
     """
     mask = observed.astype(np.float64)
     centers = _seeds(views, observed, n_anchors, random_state)
@@ -169,7 +146,8 @@ def incomplete_kmeans(
         if np.array_equal(new, labels):
             break
         labels = new
-        centers = _means(views, mask, labels, centers)
+        own = zip(views, observed.T, centers, strict=True)
+        centers = [mean_rows(view, has_view, labels, center) for view, has_view, center in own]
     return centers
 
 
@@ -212,20 +190,3 @@ def _fill_empty(labels: NDArray[np.intp], distances: NDArray[np.float64], n_anch
         counts[labels[row]] -= 1
         labels[row] = empty
         counts[empty] = 1
-
-
-def _means(
-    views: Sequence[Any], mask: NDArray[np.float64], labels: NDArray[np.intp], before: list[NDArray[Any]]
-) -> list[NDArray[Any]]:
-    n_rows, n_anchors = len(labels), len(before[0])
-    member = sparse.csr_array((np.ones(n_rows), labels, np.arange(n_rows + 1)), shape=(n_rows, n_anchors))
-    counts = np.asarray(member.T @ mask)
-    after = []
-    for number, (view, old) in enumerate(zip(views, before, strict=True)):
-        sums = member.T @ view
-        sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
-        held = counts[:, number] > 0
-        new = old.copy()
-        new[held] = sums[held] / counts[held, number][:, None]
-        after.append(new)
-    return after

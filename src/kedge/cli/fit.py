@@ -18,7 +18,7 @@ from kedge.data_files import DataFiles, read_data_files
 from kedge.loop import show_progress
 from kedge.model_files.saving import save
 from kedge.msgl import MSGL
-from kedge.plots.numbers.layers import Layer, layers_of
+from kedge.plots.layers import Layer, layers_of
 from kedge.sgl import SGL
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kedge.optional_libraries import load_library
-from kedge.plots.numbers.layers import Layer
+from kedge.plots.layers import Layer
 
 LABEL_SUFFIXES = (".csv", ".parquet", ".npy")
 _ROWS_AT_ONCE = 1 << 17

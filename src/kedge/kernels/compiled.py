@@ -11,12 +11,12 @@ from kedge.kernels.contract import (
     CommunityGraph,
     FloatArray,
     Merges,
+    PreparedHessian,
     RowMatrix,
     RowSolution,
     RowSums,
     SolveOptions,
 )
-from kedge.kernels.prepared_hessian import PreparedHessian
 
 # Above this share of the anchors in the support, working with the zeroed entries is cheaper than with the support
 # (benchmarks/row_solver prints the crossing point).
@@ -42,11 +42,7 @@ class CompiledKernel:
     name = "compiled"
 
     def solve_rows(
-        self,
-        hessian: PreparedHessian,
-        linear: FloatArray,
-        start: RowMatrix | None,
-        options: SolveOptions,
+        self, hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
     ) -> RowSolution:
         """Solve every row; see :class:`kedge.kernels.contract.Kernel`."""
         large = hessian.projected_inverse if expects_large_supports(hessian, linear, start) else (None, None)

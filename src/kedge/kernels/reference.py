@@ -15,13 +15,13 @@ from kedge.kernels.contract import (
     CommunityGraph,
     FloatArray,
     Merges,
+    PreparedHessian,
     RowMatrix,
     RowSolution,
     RowStatus,
     RowSums,
     SolveOptions,
 )
-from kedge.kernels.prepared_hessian import PreparedHessian
 
 Vector = NDArray[np.float64]
 Support = NDArray[np.intp]
@@ -125,11 +125,7 @@ class ReferenceKernel:
     name = "reference"
 
     def solve_rows(
-        self,
-        hessian: PreparedHessian,
-        linear: FloatArray,
-        start: RowMatrix | None,
-        options: SolveOptions,
+        self, hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
     ) -> RowSolution:
         """Solve every row; see :class:`kedge.kernels.contract.Kernel`."""
         n_rows = len(linear)

@@ -9,8 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.kernels.contract import FloatArray, RowMatrix, RowSolution, RowStatus, SolveOptions
-from kedge.kernels.prepared_hessian import PreparedHessian
+from kedge.kernels.contract import (
+    FloatArray,
+    PreparedHessian,
+    RowMatrix,
+    RowSolution,
+    RowStatus,
+    SolveOptions,
+    check_real,
+)
 from kedge.kernels.selection import choose_kernel, default_threads
 
 DEFAULT_TOL = 1e-10
@@ -121,8 +128,7 @@ def _checked_linear(linear: ArrayLike, n_anchors: int) -> FloatArray:
     if sparse.issparse(linear):
         raise TypeError("linear must be a dense array; a sparse one was given, call .toarray() on it")
     rows: NDArray[Any] = np.asarray(linear)
-    if rows.dtype.kind not in "fiub":
-        raise TypeError(f"linear must hold real numbers, got dtype {rows.dtype}")
+    check_real(rows, "linear")
     if rows.ndim != 2 or rows.shape[1] != n_anchors:
         raise ValueError(
             f"linear must have shape (n_rows, {n_anchors}) to go with the hessian, got shape {rows.shape}"
@@ -140,8 +146,7 @@ def _readable(array: NDArray[Any], dtype: type[np.floating[Any]]) -> FloatArray:
 
 def _checked_start(start: ArrayLike | sparse.sparray, linear: FloatArray) -> RowMatrix:
     given = sparse.csr_array(start) if sparse.issparse(start) else np.asarray(start)
-    if given.dtype.kind not in "fiub":
-        raise TypeError(f"start must hold real numbers, got dtype {given.dtype}")
+    check_real(given, "start")
     if given.shape != linear.shape:
         raise ValueError(f"start must have the shape of linear, {linear.shape}, got {given.shape}")
     if isinstance(given, np.ndarray):

@@ -7,20 +7,20 @@ import numpy as np
 
 from kedge.optional_libraries import load_library
 from kedge.plots.colours import COLOURS, HATCHES, MARKERS, colour_of, shape_of
-from kedge.plots.numbers.embedded_rows import MOST_POINTS, map_rows
-from kedge.plots.numbers.features import contrast_features
-from kedge.plots.numbers.fitted_model import count_clusters, labels_of
-from kedge.plots.numbers.graph_blocks import sort_graph
-from kedge.plots.numbers.layers import cluster_tree, layers_of
-from kedge.plots.numbers.summary import (
+from kedge.plots.fitted_model import (
     DOUBTFUL,
     cluster_sizes_of,
     compare_with_classes,
-    confidence_spread,
+    confidence_histogram,
+    contrast_features,
     count_choice,
+    count_clusters,
+    labels_of,
     objective_of,
     view_weights_of,
 )
+from kedge.plots.layers import cluster_tree, layers_of
+from kedge.plots.row_map import MOST_POINTS, map_rows, sort_graph
 
 # White to dark blue, which also tells more from less in print.
 SEQUENTIAL = "Blues"
@@ -43,10 +43,11 @@ def cluster_sizes(model: Any, ax: Any = None) -> Any:
         With the figure.
     """
     sizes = cluster_sizes_of(model)
-    ax = axes_or_new(ax)
+    ax = _axes_or_new(ax)
     for cluster, size in enumerate(sizes):
-        ax.bar(cluster, size, **cluster_fill(cluster))
-    whole_numbers(ax.xaxis)
+        fill = {"color": colour_of(cluster), "hatch": HATCHES[shape_of(cluster)], "edgecolor": "0.2", "linewidth": 0.5}
+        ax.bar(cluster, size, **fill)
+    _whole_numbers(ax.xaxis)
     ax.set(xlabel="cluster", ylabel="rows", title=f"{sizes.sum():,} rows in {len(sizes)} clusters")
     return ax
 
@@ -71,10 +72,10 @@ def map(model: Any, X: Any = None, ax: Any = None, *, most_rows: int = MOST_POIN
         With the figure.
     """
     found = map_rows(model, X, most_rows)
-    ax = axes_or_new(ax)
+    ax = _axes_or_new(ax)
     for cluster, center in enumerate(found.cluster_points):
         own, anchors = found.labels == cluster, found.anchor_labels == cluster
-        style = cluster_marker(cluster)
+        style = _cluster_marker(cluster)
         ax.scatter(*found.points[own].T, s=8, alpha=0.6, linewidths=0, rasterized=own.sum() > 2_000, **style)
         hollow = {"facecolors": "none", "edgecolors": style["color"], "marker": style["marker"]}
         ax.scatter(*found.anchor_points[anchors].T, s=30, linewidths=0.8, alpha=0.8, **hollow)
@@ -104,20 +105,16 @@ def anchor_graph(model: Any, ax: Any = None) -> Any:
         With the figure.
     """
     blocks = sort_graph(model)
-    ax = axes_or_new(ax)
-    image = ax.imshow(blocks.weights, aspect="auto", cmap=SEQUENTIAL, vmin=0.0, interpolation="nearest")
-    for labels, draw in ((blocks.row_labels, ax.axhline), (blocks.column_labels, ax.axvline)):
+    ax = _axes_or_new(ax)
+    _heat_map(ax, blocks.weights, "weight", cmap=SEQUENTIAL, vmin=0.0)
+    sides = ((blocks.row_labels, ax.axhline, ax.set_yticks), (blocks.column_labels, ax.axvline, ax.set_xticks))
+    for labels, draw_line, set_ticks in sides:
         for place in np.flatnonzero(np.diff(labels)):
-            draw(place + 0.5, color="0.6", linewidth=0.5)
-    for labels, set_ticks in ((blocks.row_labels, ax.set_yticks), (blocks.column_labels, ax.set_xticks)):
+            draw_line(place + 0.5, color="0.6", linewidth=0.5)
         clusters = np.unique(labels)
         set_ticks([float(np.flatnonzero(labels == one).mean()) for one in clusters], [str(one) for one in clusters])
-    ax.figure.colorbar(image, ax=ax, label="weight")
-    ax.set(
-        xlabel="anchors, by cluster",
-        ylabel="rows, by cluster",
-        title=f"{100 * blocks.share_inside():.0f} % of the weight inside clusters",
-    )
+    title = f"{100 * blocks.share_inside():.0f} % of the weight inside clusters"
+    ax.set(xlabel="anchors, by cluster", ylabel="rows, by cluster", title=title)
     return ax
 
 
@@ -136,11 +133,11 @@ def confidence(model: Any, ax: Any = None) -> Any:
     ax : matplotlib Axes
         With the figure.
     """
-    found = confidence_spread(model)
-    ax = axes_or_new(ax)
-    colours = [COLOURS[1] if edge < DOUBTFUL else COLOURS[0] for edge in found.edges[:-1]]
-    ax.bar(found.edges[:-1], found.counts, width=found.edges[1], align="edge", color=colours, edgecolor="0.2", lw=0.4)
-    title = f"{100 * found.share_doubtful:.1f} % of the rows below {DOUBTFUL:g}"
+    counts, edges, share_doubtful = confidence_histogram(model)
+    ax = _axes_or_new(ax)
+    colours = [COLOURS[1] if edge < DOUBTFUL else COLOURS[0] for edge in edges[:-1]]
+    ax.bar(edges[:-1], counts, width=edges[1], align="edge", color=colours, edgecolor="0.2", lw=0.4)
+    title = f"{100 * share_doubtful:.1f} % of the rows below {DOUBTFUL:g}"
     ax.set(xlabel="confidence", ylabel="rows", title=title, xlim=(0.0, 1.0))
     return ax
 
@@ -161,12 +158,12 @@ def cluster_count(model: Any, ax: Any = None) -> Any:
         With the figure.
     """
     choice = count_choice(model)
-    ax = axes_or_new(ax)
-    bars = ax.bar(choice.counts, choice.scores, color="0.75")
-    bars[0].set_color(COLOURS[0])
-    whole_numbers(ax.xaxis)
-    second = "" if choice.second is None else f", then {choice.second} ({100 * choice.closeness:.0f} % of its score)"
-    ax.set(xlabel="number of clusters", ylabel="score", title=f"chosen: {choice.chosen}{second}")
+    ax = _axes_or_new(ax)
+    counts, scores = zip(*((one["n_clusters"], one["score"]) for one in choice["ranked"]), strict=True)
+    ax.bar(counts, scores, color="0.75")[0].set_color(COLOURS[0])
+    _whole_numbers(ax.xaxis)
+    second = f", then {choice['second']} ({100 * choice['closeness']:.0f} % of its score)" if choice["second"] else ""
+    ax.set(xlabel="number of clusters", ylabel="score", title=f"chosen: {choice['chosen']}{second}")
     return ax
 
 
@@ -186,11 +183,11 @@ def layers(model: Any, ax: Any = None) -> Any:
         With the figure; clusters are at the bottom, numbered as in ``labels_``.
     """
     tree = cluster_tree(layers_of(model), count_clusters(model))
-    ax = axes_or_new(ax)
+    ax = _axes_or_new(ax)
     for join in tree.joins:
         ax.plot(*join.path.T, color="0.5", linewidth=1.2, zorder=1)
     for place, cluster in enumerate(tree.order):
-        ax.scatter([place], [0], s=40, zorder=2, **cluster_marker(cluster))
+        ax.scatter([place], [0], s=40, zorder=2, **_cluster_marker(cluster))
     ax.set_xticks(range(len(tree.order)), [str(cluster) for cluster in tree.order])
     ax.set_yticks(range(len(tree.counts)), [str(count) for count in tree.counts])
     ax.set(xlabel="cluster", ylabel="clusters left", title=f"{len(tree.order)} clusters, merged down to one")
@@ -221,20 +218,20 @@ def features(model: Any, X: Any, feature_names: Sequence[str] | None = None, ax:
     labels = labels_of(model)
     if X.shape[0] != len(labels):
         raise ValueError(f"X has {X.shape[0]} rows, but the model has {len(labels)}: give the rows of the fit")
-    names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
-    if names is None or (feature_names is None and len(names) != X.shape[1]):
-        names = [str(column) for column in range(X.shape[1])]
+    names: Sequence[str] = getattr(model, "feature_names_in_", ()) if feature_names is None else feature_names
     if len(names) != X.shape[1]:
-        raise ValueError(f"feature_names has {len(names)} names, but X has {X.shape[1]} columns: give one per column")
+        if feature_names is not None:
+            counts = f"{len(names)} names, but X has {X.shape[1]} columns"
+            raise ValueError(f"feature_names has {counts}: give one per column")
+        names = [str(column) for column in range(X.shape[1])]
     found = contrast_features(X, labels, count_clusters(model))
     chosen = [found.top_of_cluster(cluster, top) for cluster in range(len(found.differences))]
     columns = list(dict.fromkeys(np.concatenate(chosen).tolist()))
-    ax = axes_or_new(ax)
+    ax = _axes_or_new(ax)
     shown = found.differences[:, columns]
     limit = float(np.abs(shown).max(initial=1e-9))
-    image = ax.imshow(shown, aspect="auto", cmap=DIVERGING, vmin=-limit, vmax=limit, interpolation="nearest")
+    _heat_map(ax, shown, "standard deviations from the rest", cmap=DIVERGING, vmin=-limit, vmax=limit)
     ax.set_xticks(range(len(columns)), [str(names[column])[:24] for column in columns], rotation=90)
-    ax.figure.colorbar(image, ax=ax, label="standard deviations from the rest")
     ax.set(ylabel="cluster", title="features that differ most")
     return ax
 
@@ -255,9 +252,9 @@ def objective(model: Any, ax: Any = None) -> Any:
         With the figure.
     """
     values = objective_of(model)
-    ax = axes_or_new(ax)
+    ax = _axes_or_new(ax)
     ax.plot(np.arange(1, len(values) + 1), values, marker="o", color=COLOURS[0])
-    whole_numbers(ax.xaxis)
+    _whole_numbers(ax.xaxis)
     ax.set(xlabel="iteration", ylabel="objective", title="objective at the end of each iteration")
     return ax
 
@@ -278,13 +275,13 @@ def view_weights(model: Any, ax: Any = None) -> Any:
         With the figure.
     """
     names, history = view_weights_of(model)
-    ax = axes_or_new(ax)
+    ax = _axes_or_new(ax)
     iterations = np.arange(1, len(history) + 1)
     for view, name in enumerate(names):
         # A name that begins with an underscore would be left out of the legend.
         style = {"color": colour_of(view), "marker": MARKERS[view % len(MARKERS)], "label": name.lstrip("_") or name}
         ax.plot(iterations, history[:, view], **style)
-    whole_numbers(ax.xaxis)
+    _whole_numbers(ax.xaxis)
     ax.set(xlabel="iteration", ylabel="weight", title="weights of the views", ylim=(0.0, None))
     ax.legend()
     return ax
@@ -308,17 +305,16 @@ def classes(model: Any, true_labels: Any, ax: Any = None) -> Any:
         With the figure.
     """
     found = compare_with_classes(model, true_labels)
-    ax = axes_or_new(ax)
-    image = ax.imshow(found.table, aspect="auto", cmap=SEQUENTIAL, vmin=0, interpolation="nearest")
+    ax = _axes_or_new(ax)
+    _heat_map(ax, found.table, "rows", cmap=SEQUENTIAL, vmin=0)
     ax.set_yticks(range(len(found.classes)), [name[:24] for name in found.classes])
     ax.set_xticks(range(len(found.clusters)), [str(cluster) for cluster in found.clusters])
-    ax.figure.colorbar(image, ax=ax, label="rows")
     title = ", ".join(f"{name} {value:.3f}" for name, value in found.scores.items())
     ax.set(xlabel="cluster", ylabel="class", title=title)
     return ax
 
 
-def axes_or_new(ax: Any) -> Any:
+def _axes_or_new(ax: Any) -> Any:
     """Return the axes given, or new ones."""
     if ax is not None:
         return ax
@@ -326,17 +322,17 @@ def axes_or_new(ax: Any) -> Any:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def cluster_marker(cluster: int) -> dict[str, Any]:
+def _heat_map(ax: Any, values: Any, label: str, **colours: Any) -> None:
+    image = ax.imshow(values, aspect="auto", interpolation="nearest", **colours)
+    ax.figure.colorbar(image, ax=ax, label=label)
+
+
+def _cluster_marker(cluster: int) -> dict[str, Any]:
     """Return colour and marker of a cluster for ``scatter``."""
     return {"color": colour_of(cluster), "marker": MARKERS[shape_of(cluster)]}
 
 
-def cluster_fill(cluster: int) -> dict[str, Any]:
-    """Return colour and hatching of a cluster for ``bar``."""
-    return {"color": colour_of(cluster), "hatch": HATCHES[shape_of(cluster)], "edgecolor": "0.2", "linewidth": 0.5}
-
-
-def whole_numbers(axis: Any) -> None:
+def _whole_numbers(axis: Any) -> None:
     """Let the ticks of an axis be whole numbers."""
     ticker = load_library("matplotlib.ticker", "plots", "drawing a figure")
     axis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))

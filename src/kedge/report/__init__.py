@@ -1,5 +1,5 @@
 """One self-contained HTML page about a fitted model (extra ``report``)."""
 
-from kedge.report.write import write_report
+from kedge.report.page import write_report
 
 __all__ = ["write_report"]

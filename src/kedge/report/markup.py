@@ -1,23 +1,57 @@
-"""Pieces of HTML; all text that comes from data goes through :func:`escape`."""
+"""The pieces that a page is made of: text, tables and figures. Text from data goes through :func:`escape`."""
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from html import escape as escape_html
-from typing import Any
+from typing import Any, TypeAlias
 
+from kedge.optional_libraries import load_library
+
+Rows: TypeAlias = Iterable[Sequence[Any]]
 # Names longer than this are cut on the page.
 MOST_CHARACTERS = 60
+# Axes of heat maps: lines would show between the cells.
+CELLS = {"showgrid": False, "zeroline": False, "ticks": ""}
 
 
-@dataclass(frozen=True)
 class Section:
     """A part of the page: its anchor, its heading, its HTML, and the data of its figures by their ids."""
 
-    name: str
-    title: str
-    body: str
-    figures: dict[str, str] = field(default_factory=dict)
+    def __init__(self, name: str, title: str) -> None:
+        self.name, self.title, self.body = name, title, ""
+        self.figures: dict[str, str] = {}
+
+    def say(self, *sentences: str) -> None:
+        """Add a paragraph of sentences that are HTML already."""
+        self.body += paragraph(*sentences)
+
+    def tabulate(self, caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> None:
+        """Add a table; see :func:`table`."""
+        self.body += table(caption, header, rows, numbers_from)
+
+    def draw(
+        self,
+        traces: Sequence[dict[str, Any]],
+        layout: dict[str, Any],
+        height: int,
+        *,
+        label: str,
+        caption: str,
+        listed: tuple[str, str, Sequence[str], Rows] | None = None,
+        part: str = "",
+    ) -> None:
+        """Add a figure: what it shows in a sentence, its caption, and the same as a table that opens on demand.
+
+        ``listed`` is what opens the table, its caption, its header and its rows; ``part`` tells the figures of one
+        section apart.
+        """
+        opening = "" if listed is None else folded(listed[0], table(*listed[1:]))
+        name = f"{self.name}-figure{part}"
+        self.figures[name] = figure_json(traces, layout, height)
+        self.body += (
+            f'<figure><div class="plot" id="{name}" role="img" aria-label="{escape(label, 400)}" '
+            f'style="min-height:{height}px"></div><figcaption>{caption}</figcaption>{opening}</figure>'
+        )
 
 
 def shortened(value: Any, most: int = MOST_CHARACTERS) -> str:
@@ -38,10 +72,10 @@ def plotly_text(value: Any, most: int = 28) -> str:
 
 def as_json(value: Any) -> str:
     """Return JSON that may stand in a script element."""
-    return safe_in_script(json.dumps(value, separators=(",", ":"), allow_nan=False))
+    return _safe_in_script(json.dumps(value, separators=(",", ":"), allow_nan=False))
 
 
-def safe_in_script(text: str) -> str:
+def _safe_in_script(text: str) -> str:
     """Return JSON in which no tag can begin or end."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -51,7 +85,7 @@ def paragraph(*sentences: str) -> str:
     return f"<p>{' '.join(sentence for sentence in sentences if sentence)}</p>"
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Any]], numbers_from: int = 1) -> str:
+def table(caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> str:
     """Return a table of escaped cells, some of them lists; columns from ``numbers_from`` on are set as numbers."""
     classes = [' class="number"' if place >= numbers_from else "" for place in range(len(header))]
     head = "".join(f'<th scope="col"{kind}>{escape(cell)}</th>' for cell, kind in zip(header, classes, strict=True))
@@ -81,14 +115,6 @@ def folded(summary: str, content: str) -> str:
     return f"<details><summary>{escape(summary, 200)}</summary>{content}</details>"
 
 
-def figure(name: str, label: str, caption: str, *, height: int, alternative: str = "") -> str:
-    """Return the place of a figure: what it shows in a sentence, and the same as a table where there is one."""
-    return (
-        f'<figure><div class="plot" id="{name}" role="img" aria-label="{escape(label, 400)}" '
-        f'style="min-height:{height}px"></div><figcaption>{caption}</figcaption>{alternative}</figure>'
-    )
-
-
 def percent(share: float, digits: int = 1) -> str:
     """Return a share in percent."""
     return f"{100 * share:.{digits}f} %"
@@ -97,3 +123,42 @@ def percent(share: float, digits: int = 1) -> str:
 def counted(count: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def figure_json(traces: Sequence[dict[str, Any]], layout: dict[str, Any], height: int) -> str:
+    """Return traces and layout, checked by Plotly, as JSON; NumPy arrays are packed.
+
+    Colours that follow the theme are set by the page. A trace says in ``meta`` what the page does with it:
+    "sequential" or "diverging" for the colour scale, "outlined" for an outline in the colour of text.
+    """
+    graph_objects = load_library("plotly.graph_objects", "report", "a report")
+    margin, template = {"l": 10, "r": 10, "t": 20, "b": 10}, graph_objects.layout.Template()
+    whole = {"height": height, "autosize": True, "margin": margin, "template": template} | layout
+    return _safe_in_script(str(graph_objects.Figure(data=list(traces), layout=whole).to_json()))
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """Return an axis with room for its labels."""
+    return {"title": {"text": title, "standoff": 12}, "automargin": True, **more}
+
+
+def named_axis(title: str, names: Sequence[str], **more: Any) -> dict[str, Any]:
+    """Return an axis whose whole numbers have names."""
+    return axis(title, tickvals=list(range(len(names))), ticktext=list(names), **more)
+
+
+def bars(x: Any, y: Any, hover: str, *, colours: Sequence[str], patterns: Sequence[str] = (), **more: Any) -> Any:
+    """Return outlined bars, hatched where there are patterns."""
+    marker: dict[str, Any] = {"color": colours}
+    if patterns:
+        marker["pattern"] = {"shape": patterns, "size": 6}
+    hovering = {"hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "bar", "x": x, "y": y, "meta": "outlined", "marker": marker} | hovering | more
+
+
+def heat_map(z: Any, scale: str, title: str, hover: str, **more: Any) -> dict[str, Any]:
+    """Return a heat map with its colour bar above, where it fits on narrow screens, too."""
+    bar = {"orientation": "h", "x": 0.5, "y": 1.0, "yanchor": "bottom", "thickness": 10, "len": 1.0}
+    bar |= {"title": {"text": title, "side": "top"}, "ypad": 4, "outlinewidth": 0}
+    hovering = {"hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "heatmap", "meta": scale, "z": z, "colorbar": bar} | hovering | more

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.plots.numbers.fitted_model import count_clusters, labels_of, needed
+from kedge.plots.fitted_model import count_clusters, labels_of, needed
 
 # Layers that are written and shown; of more communities some are left out.
 MOST_LAYERS = 20
-_NO_TREE = "only models on anchor graphs (SGL, MSGL) have it"
 
 
 @dataclass(frozen=True)
@@ -22,10 +21,6 @@ class Layer:
     # Shape (n_clusters,). The cluster of the next coarser layer that takes in most rows of each; zeros in the coarsest.
     parents: NDArray[np.int64]
     loss: float  # Modularity lost on the way to the next coarser layer.
-
-    def sizes(self) -> NDArray[np.int64]:
-        """Return the number of rows of every cluster."""
-        return np.bincount(self.labels, minlength=self.n_clusters).astype(np.int64)
 
 
 def choose_layers(n_communities: int, n_clusters: int, most: int = MOST_LAYERS) -> list[int]:
@@ -43,21 +38,20 @@ def choose_layers(n_communities: int, n_clusters: int, most: int = MOST_LAYERS) 
     return sorted(kept, reverse=True)
 
 
-def layers_of(model: Any, counts: list[int] | None = None) -> list[Layer]:
-    """Return the layers of a fitted model, finest first; those of :func:`choose_layers` where none are named."""
-    tree = np.asarray(needed(model, "tree_", _NO_TREE))
-    n_communities = len(tree) + 1
-    if counts is None:
-        counts = choose_layers(n_communities, count_clusters(model))
-    labels = [labels_of(model) if k == count_clusters(model) else np.asarray(model.labels_at(k)) for k in counts]
+def layers_of(model: Any) -> list[Layer]:
+    """Return the layers of :func:`choose_layers` of a fitted model, finest first."""
+    tree = np.asarray(needed(model, "tree_", "only models on anchor graphs (SGL, MSGL) have it"))
+    n_communities, n_clusters = len(tree) + 1, count_clusters(model)
+    counts = choose_layers(n_communities, n_clusters)
+    labels = [labels_of(model) if count == n_clusters else np.asarray(model.labels_at(count)) for count in counts]
     found = []
-    for place, count in enumerate(counts):
-        coarser = counts[place + 1] if place + 1 < len(counts) else 1
-        parents = np.zeros(count, dtype=np.int64)
-        if place + 1 < len(counts):
-            parents = _mostly_in(labels[place], labels[place + 1], count, coarser)
-        lost = tree[max(n_communities - count, 0) : max(n_communities - coarser, 0), 2].sum()
-        found.append(Layer(count, labels[place], parents, float(lost)))
+    # After the coarsest layer all rows are together.
+    coarser = [*zip(counts[1:], labels[1:], strict=True), (1, np.zeros_like(labels[0]))]
+    for count, own, (next_count, others) in zip(counts, labels, coarser, strict=True):
+        together = np.bincount(own * next_count + others, minlength=count * next_count)
+        parents = together.reshape(count, next_count).argmax(axis=1)
+        lost = tree[max(n_communities - count, 0) : max(n_communities - next_count, 0), 2].sum()
+        found.append(Layer(count, own, parents, float(lost)))
     return found
 
 
@@ -84,18 +78,23 @@ class ClusterTree:
 
 def cluster_tree(layers: list[Layer], n_clusters: int) -> ClusterTree:
     """Follow the clusters of the fit from layer to layer until one is left."""
-    start = [layer.n_clusters for layer in layers].index(n_clusters)
-    chosen = layers[start:]
-    counts = [layer.n_clusters for layer in chosen] + ([1] if n_clusters > 1 else [])
-    steps = _steps(chosen)
+    if n_clusters == 1:
+        return ClusterTree([0], [1], [])
+    chosen = [layer for layer in layers if layer.n_clusters <= n_clusters]
+    counts = [*(layer.n_clusters for layer in chosen), 1]
+    # Where the clusters of the fit are after each step.
+    trail = [chosen[0].parents]
+    for layer in chosen[1:]:
+        trail.append(layer.parents[trail[-1]])
     # Clusters that are joined late are far apart: sorted by where they go in the coarsest layer, then the next.
-    trail = np.array([step[1] for step in steps[::-1]]).T if steps else np.zeros((n_clusters, 1), dtype=np.int64)
-    order = sorted(range(n_clusters), key=lambda cluster: (*trail[cluster].tolist(), cluster))
+    order = sorted(range(n_clusters), key=lambda cluster: (*(int(goes[cluster]) for goes in trail[::-1]), cluster))
+    # By the first cluster of each group: the group, and where its line ends.
+    groups = {cluster: [cluster] for cluster in range(n_clusters)}
     heads = {cluster: (float(place), 0.0) for place, cluster in enumerate(order)}
-    groups, joins = {cluster: [cluster] for cluster in range(n_clusters)}, []
-    for depth, (layer, goes_to) in enumerate(steps, start=1):
-        for target in np.unique(goes_to).tolist():
-            parts = sorted({_first_of(groups, cluster) for cluster in np.flatnonzero(goes_to == target).tolist()})
+    joins = []
+    for depth, (layer, goes_to) in enumerate(zip(chosen, trail, strict=True), start=1):
+        for target in np.unique(goes_to):
+            parts = [first for first in sorted(groups) if goes_to[first] == target]
             if len(parts) < 2:
                 continue
             ends = [heads[part] for part in parts]
@@ -105,19 +104,6 @@ def cluster_tree(layers: list[Layer], n_clusters: int) -> ClusterTree:
             whole = sorted(cluster for part in parts for cluster in groups.pop(part))
             groups[whole[0]], heads[whole[0]] = whole, middle
     return ClusterTree(order, counts, joins)
-
-
-def _steps(layers: list[Layer]) -> list[tuple[Layer, NDArray[np.int64]]]:
-    """Return every layer with where the clusters of the first one are in the next; all in one at the end."""
-    steps, place = [], np.arange(layers[0].n_clusters)
-    for layer in layers:
-        place = layer.parents[place]
-        steps.append((layer, place))
-    return steps if layers[0].n_clusters > 1 else []
-
-
-def _first_of(groups: dict[int, list[int]], cluster: int) -> int:
-    return next(first for first, group in groups.items() if cluster in group)
 
 
 @dataclass(frozen=True)
@@ -132,20 +118,13 @@ class Split:
 
 def cluster_splits(layers: list[Layer], n_clusters: int) -> list[Split]:
     """Follow the clusters of the fit to finer layers."""
-    start = [layer.n_clusters for layer in layers].index(n_clusters)
     found, of_fit = [], np.arange(n_clusters)
-    for layer in layers[:start][::-1]:
-        sizes = layer.sizes()
-        for parent in range(len(of_fit)):
+    for layer in [layer for layer in layers if layer.n_clusters > n_clusters][::-1]:
+        sizes = np.bincount(layer.labels, minlength=layer.n_clusters)
+        for parent, cluster in enumerate(of_fit.tolist()):
             parts = np.flatnonzero((layer.parents == parent) & (sizes > 0))
             if len(parts) > 1:
                 rows = sorted(sizes[parts].tolist(), reverse=True)
-                found.append(Split(layer.n_clusters, int(of_fit[parent]), rows, layer.loss))
+                found.append(Split(layer.n_clusters, cluster, rows, layer.loss))
         of_fit = of_fit[layer.parents]
     return found
-
-
-def _mostly_in(labels: NDArray[np.int64], others: NDArray[np.int64], n_labels: int, n_others: int) -> NDArray[np.int64]:
-    """Return for each label the other label that most of its rows have."""
-    counts = np.bincount(labels * n_others + others, minlength=n_labels * n_others)
-    return np.asarray(counts.reshape(n_labels, n_others).argmax(axis=1), dtype=np.int64)

@@ -1,1 +1,0 @@
-"""The numbers behind the figures, computed once for plots and reports."""
