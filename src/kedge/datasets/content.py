@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.datasets.entry import Dataset
+from kedge.datasets.catalogue import Dataset
 
 Array = NDArray[Any]
 

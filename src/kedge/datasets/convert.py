@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import io, sparse
 
+from kedge.datasets.catalogue import Dataset, FileForm
 from kedge.datasets.content import Content, check_content
-from kedge.datasets.entry import Dataset, FileForm
 
 Array = NDArray[Any]
 RowsAndLabels = tuple[list[Any], Array]
