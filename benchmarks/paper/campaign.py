@@ -97,9 +97,10 @@ def _run_round(
         busy = [worker for worker in workers if worker.unit is not None]
         ready = wait([worker.pipe for worker in busy], timeout=_TICK)
         for worker in busy:
-            unit, record = worker.unit, worker.receive() if worker.pipe in ready else worker.check_limits()
-            if unit is not None and record is not None:
-                finish(unit, record)
+            running = worker.unit
+            record = worker.receive() if worker.pipe in ready else worker.check_limits()
+            if running is not None and record is not None:
+                finish(running, record)
 
 
 class Worker:

@@ -188,9 +188,10 @@ def chosen_setting(candidates: Mapping[str, list[Unit]], records: Records) -> st
     """Return the setting with the best mean accuracy by the labels; None if all failed. The first of equals wins."""
     best, best_score = None, -np.inf
     for cell, units in candidates.items():
-        scores = [records.get(unit.key, {}).get("acc") for unit in units]
-        if None not in scores and np.mean(scores) > best_score:
-            best, best_score = cell, float(np.mean(scores))
+        # A unit that failed, or has not been run, counts as the worst.
+        score = float(np.mean([records.get(unit.key, {}).get("acc", -np.inf) for unit in units]))
+        if score > best_score:
+            best, best_score = cell, score
     return best
 
 

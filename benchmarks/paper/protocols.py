@@ -46,8 +46,10 @@ class DataRows:
 def load_rows(name: str, n_rows: int | None = None) -> DataRows:
     """Return the rows of a data set; with ``n_rows`` only that many of them, always the same."""
     if name == GENERATED:
-        size = {"n_subspaces": N_GENERATED, "dim": 3, "ambient_dim": 30}
-        return DataRows(*make_union_of_subspaces(n_rows or 10_000, **size, random_state=0), N_GENERATED)
+        drawn = make_union_of_subspaces(
+            n_rows or 10_000, n_subspaces=N_GENERATED, dim=3, ambient_dim=30, random_state=0
+        )
+        return DataRows(*drawn, N_GENERATED)
     found = load(name)
     y: NDArray[np.int64] = np.asarray(found.y, dtype=np.int64)
     X: Any = found.get("views", found.get("X"))
@@ -98,7 +100,7 @@ def cluster_rows(unit: Unit, rows: DataRows) -> dict[str, Any]:
     model = make_estimator(unit.method, rows.n_clusters, unit.seed, unit.settings())
     started = time.perf_counter()
     model.fit(rows.X)
-    record = {"seconds": time.perf_counter() - started, **score(rows.y, np.asarray(model.labels_))}
+    record: dict[str, Any] = {"seconds": time.perf_counter() - started, **score(rows.y, np.asarray(model.labels_))}
     if unit.protocol == "objective":
         record["objective"] = [float(value) for value in model.objective_]
     return record
