@@ -1,8 +1,7 @@
 """A small experiment on generated rows, for tests of reproduction."""
 
-from kedge.reproduce.campaign import Resources
-from kedge.reproduce.plan import read_experiment
-from kedge.reproduce.stages import Cut
+from benchmarks.paper.campaign import Resources
+from benchmarks.paper.plan import Cut, read_experiment
 
 DECLARED = """
 kind = "table"
@@ -34,10 +33,3 @@ seconds = 1.5
 EXPERIMENT = read_experiment("small", DECLARED)
 CUT = Cut(n_rows=80)
 RESOURCES = Resources(2, 8 * 2**30)
-
-
-class Memory(dict):
-    """Finished units in a dict."""
-
-    def get(self, unit):
-        return super().get(unit.key)

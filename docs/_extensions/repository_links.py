@@ -12,7 +12,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 _LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)\s]+)\)", re.DOTALL)
-_PAPER = "../benchmarks/results/paper/"
+_PAPER = "../benchmarks/paper/results/"
 _SHOWN = (".md", ".svg")
 
 

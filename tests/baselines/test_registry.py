@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.paper.plan import expand_grid
 from kedge import baselines
 from kedge.baselines.clusterer import MultiViewBaseline
-from kedge.reproduce.units import expand_grid
 
 METHODS = baselines.available()
 

@@ -1,59 +1,45 @@
-"""``kedge reproduce`` from the outside: a cut of everything, a second run, wrong names."""
+"""``kedge reproduce`` opens benchmarks.paper where the repository is, and says so where it is not."""
 
-import json
-import os
 import subprocess
 import sys
 
 import pytest
-from conftest import DATA_FOLDERS
+from typer.testing import CliRunner
+
+from kedge.cli import commands
 
 
-def run(*arguments, data=True):
-    folders = os.pathsep.join(str(folder) for folder in DATA_FOLDERS) if data else ""
-    environment = os.environ | {"KEDGE_DATA": folders}
+def run(*arguments):
     command = [sys.executable, "-m", "kedge", "reproduce", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
-@pytest.mark.needs("data")
-def test_a_cut_of_every_table_and_figure_runs_and_is_written(tmp_path):
-    done = run("--quick", "--out", str(tmp_path))
+@pytest.mark.parametrize("option", ["--list", "--help"])
+def test_options_go_to_the_program_of_the_repository(option):
+    done = run(option)
     assert done.returncode == 0, done.stderr
-    records = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
-    failures = [record for record in records if "failed" in record]
-    # Some settings ask for more anchors than the cut has rows, and say so.
-    assert all("n_anchors" in record["failed"] for record in failures), failures
-    assert len(failures) < 0.1 * len(records)
-    names = {path.name for path in tmp_path.iterdir()}
-    assert {"six-data-sets.md", "citeseer.html", "anchors-tr45.svg", "sensitivity-orl.png", "convergence.svg"} <= names
-    text = (tmp_path / "six-data-sets.md").read_text()
-    assert "A CUT of the experiment" in text
-    assert "data not at hand" in text  # of one of the six
+    assert ("six-data-sets" if option == "--list" else "usage: kedge reproduce") in done.stdout
 
 
-def test_a_second_run_finds_nothing_to_do(tmp_path):
-    arguments = ("complexity", "--quick", "--out", str(tmp_path), "--jobs", "2")
-    first, second = run(*arguments, data=False), run(*arguments, data=False)
-    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
-    assert second.stdout.startswith("0 units run")
-    picture = tmp_path / "complexity.svg"
-    assert picture.exists()
-    picture.unlink()
-    third = run("complexity", "--quick", "--pages-only", "--out", str(tmp_path), data=False)
-    assert third.returncode == 0, third.stderr
-    assert picture.exists()
-
-
-def test_a_wrong_name_is_one_line_and_exit_code_two(tmp_path):
-    done = run("table-9", "--out", str(tmp_path))
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["table-9"], "no experiment 'table-9'; there are"),
+        (["--jobs", "0"], "--jobs 0 should be at least 1"),
+        (["--nothing"], "unrecognized arguments: --nothing"),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_exit_code_two(arguments, told, tmp_path):
+    done = run(*arguments, "--out", str(tmp_path))
     assert done.returncode == 2
-    assert done.stderr.startswith("kedge reproduce: no experiment 'table-9'; there are")
+    assert done.stderr.startswith(f"kedge reproduce: {told}")
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_what_there_is_can_be_listed():
-    done = run("--list", data=False)
-    assert done.returncode == 0
-    assert "six-data-sets" in done.stdout
-    assert "rcv1-4: " in done.stdout
+def test_without_the_repository_one_line_says_what_is_needed(monkeypatch, tmp_path):
+    monkeypatch.setattr(commands, "__file__", str(tmp_path / "lib" / "kedge" / "cli" / "commands.py"))
+    done = CliRunner().invoke(commands.app, ["reproduce", "--list"])
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == [
+        "kedge reproduce: needs kedge's repository: clone it and run `python -m benchmarks.paper` there"
+    ]

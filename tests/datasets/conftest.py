@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
+from kedge.datasets.catalogue import Dataset, Home, PublicFile
 from kedge.datasets.content import Content, digest_content
-from kedge.datasets.entry import Dataset, Home, PublicFile
 
 N_ROWS, WIDTH, N_CLUSTERS = 20_000, 6, 4
 FILE_NAME = "small.data"

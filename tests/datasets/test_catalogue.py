@@ -24,7 +24,7 @@ PAPER = [
 OTHERS = ["nus-standin", "caltech101-7-reextracted", "tdt2", "pokerhand-synthesised", "pokerhand-partial"]
 
 
-def test_the_catalogue_has_the_sets_of_the_paper_and_the_honest_others():
+def test_the_catalogue_has_the_sets_of_the_paper_and_their_stand_ins():
     assert sorted(dataset.name for dataset in available()) == sorted(PAPER + OTHERS)
     assert len({dataset.file_name for dataset in available()}) == len(available())
 

@@ -9,8 +9,8 @@ import socket
 import pytest
 
 from kedge.datasets import download
+from kedge.datasets.catalogue import PublicFile
 from kedge.datasets.download import fetch_file
-from kedge.datasets.entry import PublicFile
 
 pytest.importorskip("pooch")
 

@@ -13,7 +13,7 @@ from kedge.datasets import load, why_not_here
 from kedge.datasets.archive import write_archive
 from kedge.datasets.catalogue import CATALOGUE
 from kedge.datasets.content import Content
-from kedge.datasets.locate import cache_folder, data_folders
+from kedge.datasets.loading import cache_folder, data_folders
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from kedge.datasets.archive import read_archive
-from kedge.datasets.entry import Home, PublicFile
-from kedge.datasets.obtain import obtain
+from kedge.datasets.catalogue import Home, PublicFile
+from kedge.datasets.download import obtain
 
 pytest.importorskip("pooch")
 
@@ -21,7 +21,7 @@ PROGRAM = """
 import pickle, sys
 from pathlib import Path
 from kedge.datasets.content import digest_content
-from kedge.datasets.obtain import obtain
+from kedge.datasets.download import obtain
 dataset, cache = pickle.loads(sys.stdin.buffer.read())
 print("ready", flush=True)
 print(digest_content(obtain(dataset, Path(cache))))

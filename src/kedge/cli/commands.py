@@ -1,5 +1,6 @@
 """The commands, on typer (extra ``cli``)."""
 
+import importlib
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kedge.cli.one_line import OneLineErrors, run_quietly
+from kedge.cli.one_line import BAD_INPUT, OneLineErrors, run_quietly, say
 
 SUMMARY = """Subspace clustering, linear in the number of rows.
 
@@ -154,31 +155,17 @@ def doctor() -> None:
     raise typer.Exit(print_report())
 
 
-@app.command(name="reproduce")
-def reproduce_command(
-    names: Annotated[list[str] | None, typer.Argument(help="Tables and figures; all if none is named.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for results and pages.")] = Path("reproduction"),
-    quick: Annotated[bool, typer.Option("--quick", help="A cut of everything, to see that it runs.")] = False,
-    list_only: Annotated[bool, typer.Option("--list", help="Show what there is and stop.")] = False,
-    pages_only: Annotated[
-        bool, typer.Option("--pages-only", help="Write pages of what is recorded; run nothing.")
-    ] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Units side by side; default: processors.")] = None,
-    memory: Annotated[float | None, typer.Option(min=0.5, help="GiB for all together; default: 80 % of all.")] = None,
-) -> None:
-    """Run the paper's tables and figures again and set them beside ours; a run that was stopped goes on."""
-    # The other commands need not wait for the methods to load.
-    from kedge.cli.reproduce import list_experiments, reproduce, write_only
-
-    try:
-        if list_only:
-            list_experiments()
-            return
-        if pages_only:
-            raise typer.Exit(write_only(names or [], out, quick=quick))
-        raise typer.Exit(reproduce(names or [], out, quick=quick, n_workers=jobs, memory=memory))
-    except (ValueError, OSError, RuntimeError) as error:
-        if isinstance(error, typer.Exit):
-            raise
-        print(f"kedge reproduce: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
+@app.command(
+    name="reproduce",
+    # Options, and --help too, are those of benchmarks.paper.
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)
+def reproduce_command(context: typer.Context) -> None:
+    """Run the paper's tables and figures again, beside ours; needs a checkout of kedge's repository."""
+    checkout = Path(__file__).parents[3]
+    if not (checkout / "benchmarks" / "paper").is_dir():
+        say("kedge reproduce", "needs kedge's repository: clone it and run `python -m benchmarks.paper` there")
+        raise typer.Exit(BAD_INPUT)
+    sys.path.insert(0, str(checkout))
+    program = importlib.import_module("benchmarks.paper.__main__")
+    raise typer.Exit(program.main(context.args, program="kedge reproduce"))

@@ -15,8 +15,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kedge.datasets.catalogue import Dataset
 from kedge.datasets.content import Content, check_content, smallest_exact
-from kedge.datasets.entry import Dataset
 from kedge.whole_file import replace_whole
 
 Array = NDArray[Any]

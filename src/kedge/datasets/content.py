@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.datasets.entry import Dataset
+from kedge.datasets.catalogue import Dataset
 
 Array = NDArray[Any]
 
@@ -31,18 +31,8 @@ def check_content(views: Sequence[Any], labels: Array, dataset: Dataset, origin:
     """Bring rows and labels to the form in which they are handed out; refuse what the catalogue does not describe.
 
     Whole numbers become float32, other values keep their type; dense views are C-ordered, sparse ones CSR arrays with
-    sorted int32 indices; which of the two is the catalogue's choice, not the file's.
-
-    Parameters
-    ----------
-    views : sequence of array or sparse matrix
-        One per view.
-    labels : array of shape (n_rows,)
-        Class numbers that start anywhere.
-    dataset : Dataset
-        What is expected.
-    origin : str
-        The file or files, for the error text.
+    sorted int32 indices. The catalogue decides which of the two a view is, not the file. Labels may start anywhere.
+    ``origin`` names the file or files in error messages.
     """
     checked = []
     for values, width, key in zip(views, dataset.widths, dataset.keys, strict=True):
@@ -50,7 +40,7 @@ def check_content(views: Sequence[Any], labels: Array, dataset: Dataset, origin:
         if values.shape != expected:
             raise ValueError(f"{origin}: {key} has shape {values.shape}, {dataset.name} has {expected}")
         checked.append(_sparse_rows(values) if dataset.most_stored else _dense_rows(values))
-        if not np.isfinite(_numbers(checked[-1])).all():
+        if not np.isfinite(checked[-1].data if dataset.most_stored else checked[-1]).all():
             raise ValueError(f"{origin}: {key} holds NaN or infinity")
     content = Content(tuple(checked), _labels_from_zero(labels, dataset, origin))
     _verify(content, dataset, origin)
@@ -60,12 +50,7 @@ def check_content(views: Sequence[Any], labels: Array, dataset: Dataset, origin:
 def digest_content(content: Content, n_rows: int | None = None) -> str:
     """SHA-256 of the values: type, shape and little-endian bytes of each array in turn.
 
-    Parameters
-    ----------
-    content : Content
-        Rows and labels.
-    n_rows : int or None, default=None
-        Only so many leading rows; all by default.
+    With ``n_rows`` only that many leading rows count.
     """
     digest = hashlib.sha256()
     for view in content.views:
@@ -122,11 +107,6 @@ def _sparse_rows(values: Any) -> Any:
     rows.sum_duplicates()
     rows.eliminate_zeros()
     return rows
-
-
-def _numbers(view: Any) -> Array:
-    numbers: Array = view.data if sparse.issparse(view) else view
-    return numbers
 
 
 def _labels_from_zero(labels: Array, dataset: Dataset, origin: str) -> NDArray[np.int64]:

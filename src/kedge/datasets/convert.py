@@ -3,6 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import io, sparse
 
+from kedge.datasets.catalogue import Dataset, FileForm
 from kedge.datasets.content import Content, check_content
-from kedge.datasets.entry import Dataset, FileForm
 
 Array = NDArray[Any]
 RowsAndLabels = tuple[list[Any], Array]
@@ -21,19 +22,7 @@ LABEL_NAMES = ("y", "gnd", "gt", "label", "labels", "truth", "truelabel")
 
 
 def convert_files(paths: Sequence[Path], form: FileForm, dataset: Dataset) -> Content:
-    """Read the public files of a data set.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        The files, in the order of the catalogue.
-    form : str
-        "matlab": matrices found by their shapes, alone or in a cell array; "alphadigits": a cell array of images by
-        class and sample; "idx": images and labels in turn; "table": text with commas, the label last;
-        "leading rows": a table of which only the first rows belong to the set.
-    dataset : Dataset
-        What is expected in them.
-    """
+    """Read the public files of a data set, which are in the order of the catalogue."""
     origin = ", ".join(map(str, paths))
     try:
         views, labels = READERS[form](paths, dataset)
@@ -82,7 +71,10 @@ def read_idx(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
 
 
 def read_table(paths: Sequence[Path], dataset: Dataset, *, only_leading: bool = False) -> RowsAndLabels:
-    """Read tables of whole numbers, one below the other; the last column holds the labels."""
+    """Read tables of whole numbers, one below the other; the last column holds the labels.
+
+    With ``only_leading`` they are read as far as the rows of the set go.
+    """
     tables: list[Array] = []
     # One row more than expected is enough to see that a table is too long.
     n_left = dataset.n_rows + (not only_leading)
@@ -93,17 +85,12 @@ def read_table(paths: Sequence[Path], dataset: Dataset, *, only_leading: bool = 
     return [table[:, :-1]], table[:, -1]
 
 
-def read_leading_rows(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
-    """Read tables as far as the rows of the set go."""
-    return read_table(paths, dataset, only_leading=True)
-
-
 READERS: dict[FileForm, Callable[[Sequence[Path], Dataset], RowsAndLabels]] = {
     "matlab": read_matlab,
     "alphadigits": read_alphadigits,
     "idx": read_idx,
     "table": read_table,
-    "leading rows": read_leading_rows,
+    "leading rows": partial(read_table, only_leading=True),
 }
 
 

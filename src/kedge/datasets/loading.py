@@ -1,16 +1,17 @@
-"""Load a data set of the paper, or an honest other, by name."""
+"""Where data sets are looked for, and how they are loaded by name."""
 
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from sklearn.utils import Bunch
 
 from kedge.datasets.archive import read_archive
-from kedge.datasets.catalogue import find_dataset
+from kedge.datasets.catalogue import Dataset, FileForm, find_dataset
 from kedge.datasets.content import Content
 from kedge.datasets.convert import convert_files
-from kedge.datasets.entry import Dataset
-from kedge.datasets.locate import cache_folder, data_folders, find_archive, find_public_files
-from kedge.datasets.obtain import obtain
+from kedge.datasets.download import obtain
 
 
 def load(name: str, *, download: bool = True, progress: bool | None = None) -> Any:
@@ -64,11 +65,14 @@ def load(name: str, *, download: bool = True, progress: bool | None = None) -> A
     ((690, 8261), 10, 'exact')
     """
     dataset = find_dataset(name)
-    content = _read_here(dataset)
-    if content is None:
-        if not download or not dataset.is_downloadable:
-            raise FileNotFoundError(_explain_absence(dataset))
+    found = _find_files(dataset)
+    if found is not None:
+        form, paths = found
+        content = read_archive(paths[0], dataset) if form is None else convert_files(paths, form, dataset)
+    elif download and dataset.is_downloadable:
         content = obtain(dataset, cache_folder(), progress)
+    else:
+        raise FileNotFoundError(_explain_absence(dataset))
     return _as_bunch(dataset, content)
 
 
@@ -83,20 +87,36 @@ def why_not_here(name: str) -> str | None:
         As for :func:`load`.
     """
     dataset = find_dataset(name)
-    folders = (*data_folders(), cache_folder())
-    is_here = any(find_archive(dataset, folder) or find_public_files(dataset, folder) for folder in folders)
-    return None if is_here else _explain_absence(dataset)
+    return None if _find_files(dataset) else _explain_absence(dataset)
 
 
-def _read_here(dataset: Dataset) -> Content | None:
+def data_folders() -> list[Path]:
+    """Folders named in $KEDGE_DATA, separated like those of $PATH."""
+    named = os.environ.get("KEDGE_DATA", "").split(os.pathsep)
+    return [Path(folder).expanduser() for folder in named if folder.strip()]
+
+
+def cache_folder() -> Path:
+    """Return the folder of this user for files that can be had again; it need not exist."""
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "kedge" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "kedge"
+    named = os.environ.get("XDG_CACHE_HOME", "").strip()
+    return (Path(named) if named else Path.home() / ".cache") / "kedge"
+
+
+def _find_files(dataset: Dataset) -> tuple[FileForm | None, list[Path]] | None:
+    """Return the files of a data set on this machine, and the form of public files; None as form for a kedge file."""
     for folder in (*data_folders(), cache_folder()):
-        archive = find_archive(dataset, folder)
-        if archive is not None:
-            return read_archive(archive, dataset)
-        found = find_public_files(dataset, folder)
-        if found is not None:
-            home, paths = found
-            return convert_files(paths, home.form, dataset)
+        archive = folder / dataset.file_name
+        if archive.is_file():
+            return None, [archive]
+        for home in dataset.homes:
+            paths = [folder / file.name for file in home.files]
+            if all(path.is_file() for path in paths):
+                return home.form, paths
     return None
 
 

@@ -1,0 +1,48 @@
+"""Fills the tables of ``docs/reproducing.md`` from the recorded results, and checks that they are as recorded."""
+
+import argparse
+import re
+from pathlib import Path
+
+from benchmarks.paper.plan import WHOLE, Records, experiments
+from benchmarks.paper.results import read_records, summarise
+from benchmarks.paper.tables import as_markdown, digest_grid, exponent_grid, overview_grid
+
+ROOT = Path(__file__).parents[2]
+RESULTS = Path(__file__).parent / "results" / "results.jsonl"
+PAGE = ROOT / "docs" / "reproducing.md"
+_BLOCK = re.compile(r"(<!-- generated: ([a-z0-9-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table_of(name: str, records: Records) -> str:
+    """Return the table of one experiment, or of all, in Markdown."""
+    known = experiments()
+    if name == "overview":
+        text = as_markdown(overview_grid(list(known.values()), records, WHOLE))
+        return text.replace("](", "](../benchmarks/paper/results/")
+    experiment = known[name]
+    if experiment.kind == "complexity":
+        return as_markdown(exponent_grid(experiment, summarise(experiment, records, WHOLE)))
+    return as_markdown(digest_grid(experiment, records, WHOLE))
+
+
+def filled(text: str, records: Records) -> str:
+    """Return the page with its generated blocks written anew."""
+    return _BLOCK.sub(lambda block: f"{block[1]}\n{table_of(block[2], records)}\n{block[3]}", text)
+
+
+def main() -> int:
+    """Write the page, or with ``--check`` only say whether it is as recorded."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a table is out of date")
+    arguments = parser.parse_args()
+    before = PAGE.read_text(encoding="utf-8")
+    after = filled(before, read_records(RESULTS))
+    if not arguments.check:
+        PAGE.write_text(after, encoding="utf-8")
+    print(f"{PAGE.name}: tables " + ("are as recorded" if before == after else "differed from what is recorded"))
+    return int(arguments.check and before != after)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

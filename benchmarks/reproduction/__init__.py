@@ -1,1 +1,0 @@
-"""Programs about the paper itself: where its text, its tables and the authors' programs disagree."""
