@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+import kedge.engines.dask_engine  # noqa: F401  (imported before anything is patched)
 from kedge import MSGL, SGL
 from kedge.engines import local as choose
 
