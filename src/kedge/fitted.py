@@ -26,7 +26,7 @@ from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.layers import Layers, ShareLabels, label_by_shares
 from kedge.parameters import threads_for
-from kedge.sources.arrays import ArraySource
+from kedge.readers.arrays import ArraySource
 
 # Rows whose weights in all clusters are in memory together.
 _ROWS_AT_ONCE = 1 << 16

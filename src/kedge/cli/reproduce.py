@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from kedge.baselines.memory import machine_memory
 from kedge.kernels.selection import default_threads
 from kedge.progress import show_progress
+from kedge.readers.contents import machine_memory
 from kedge.reproduce.campaign import Resources, run_campaign
 from kedge.reproduce.pages import write_overview, write_pages
 from kedge.reproduce.plan import Experiment, experiments
