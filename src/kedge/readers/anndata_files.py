@@ -19,13 +19,7 @@ _PARTS = ("data", "indices", "indptr")
 
 
 def open_anndata(thing: Any) -> StoredRows:
-    """Return a reader of X, dense or CSR, with the names of the variables.
-
-    Parameters
-    ----------
-    thing : str, Path or AnnData
-        A .h5ad file, or an AnnData object in backed mode.
-    """
+    """Return a reader of X, dense or CSR, of an .h5ad file or of an AnnData object in backed mode."""
     if isinstance(thing, str | Path):
         path = Path(thing).absolute()
         with open_hdf5(path) as file:
@@ -49,15 +43,7 @@ def open_anndata(thing: Any) -> StoredRows:
 
 
 class AnndataCsr(CsrRows):
-    """Rows of a CSR matrix in an HDF5 file, in the layout of AnnData.
-
-    Parameters
-    ----------
-    stored : Hdf5Object
-        The group with data, indices and indptr.
-    feature_names : list of str, default=None
-        Names of the columns.
-    """
+    """Rows of a CSR matrix in an HDF5 file: a group with data, indices and indptr, in the layout of AnnData."""
 
     def __init__(self, stored: Hdf5Object, feature_names: list[str] | None = None) -> None:
         super().__init__()

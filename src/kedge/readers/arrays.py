@@ -152,13 +152,7 @@ def place_in_array(row: int, column: int) -> str:
 
 
 class DaskReader:
-    """Reader of a Dask array whose chunks hold whole rows.
-
-    Parameters
-    ----------
-    array : dask.array.Array of shape (n_rows, n_features)
-        With known chunk sizes and one chunk along the features; chunks may be CSR.
-    """
+    """Reader of a Dask array, dense or CSR, with known chunk sizes and one chunk along the features."""
 
     name = "Dask array"
     feature_names: list[str] | None = None
@@ -218,10 +212,8 @@ class DaskStatistics:
 
     def rows_per_column(self) -> tuple[int, NDArray[np.float64]]:
         """Count over the chunks, where they are."""
-        rows = self._rows()
-        blocks = rows.to_delayed(optimize_graph=False).ravel()
-        counted = dask_compute(*(delayed_call(_rows_per_column, block) for block in blocks))
-        return int(rows.shape[0]), np.asarray(np.sum(counted, axis=0), dtype=np.float64)
+        counted = dask_compute(*self._per_chunk(_rows_per_column))
+        return self._n_rows(), np.asarray(np.sum(counted, axis=0), dtype=np.float64)
 
     def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
         """Return mean and deviation, or least entry and range, of every column."""
@@ -235,10 +227,17 @@ class DaskStatistics:
 
     def mean_squared_norm(self, scaling: ViewScaling) -> float:
         """Scale every chunk where it is."""
-        rows = self._rows()
-        blocks = rows.to_delayed(optimize_graph=False).ravel()
-        total = sum(delayed_call(_squared_norm_scaled, block, scaling) for block in blocks)
-        return float(dask_compute(total)[0]) / int(rows.shape[0])
+        return float(dask_compute(sum(self._per_chunk(_squared_norm_scaled, scaling)))[0]) / self._n_rows()
+
+    def _n_rows(self) -> int:
+        return self.reader.n_rows if self.observed is None else int(self.observed.sum())
+
+    def _per_chunk(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Return the calls of a function on every chunk as tasks."""
+        import dask
+
+        chunks = self._rows().to_delayed(optimize_graph=False).ravel()
+        return [dask.delayed(function)(chunk, *arguments) for chunk in chunks]
 
     def _rows(self) -> Any:
         rows = self.reader.array if self.columns_of_view is None else self.reader.array[:, self.columns_of_view]
@@ -259,13 +258,6 @@ def dask_compute(*lazy: Any) -> Any:
     import dask
 
     return dask.compute(*lazy, optimize_graph=False)
-
-
-def delayed_call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return a call as a task."""
-    import dask
-
-    return dask.delayed(function)(*arguments)
 
 
 def _check_chunks(array: Any) -> None:

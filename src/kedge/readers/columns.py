@@ -22,14 +22,9 @@ _ROWS_AT_ONCE = 8192
 
 
 class AskedColumns:
-    """Columns that a user lists: names, numbers from 0, and ranges such as 3-7, which include both ends.
+    """Columns that a user lists to use or to drop.
 
-    Parameters
-    ----------
-    columns : str or None
-        Columns to use, with commas between them; None means all.
-    drop : str or None
-        Columns to leave out.
+    Both are names, numbers from 0, and ranges such as 3-7, which include both ends, with commas between them.
     """
 
     def __init__(self, columns: str | None = None, drop: str | None = None) -> None:
@@ -78,13 +73,7 @@ class AskedColumns:
 
 
 class FittedColumns:
-    """The columns that a model was fitted on, by name; files without names give all of their columns.
-
-    Parameters
-    ----------
-    names : mapping of str to list of str
-        Names of the columns of every view, in the order of the views.
-    """
+    """The columns of every view that a model was fitted on, by name; files without names give all of their columns."""
 
     def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
         self._names = {view: list(columns) for view, columns in names.items()}
@@ -128,7 +117,6 @@ class Wanted:
     columns: ColumnChoice
     label_column: str | None
     limits: Limits
-    scratch_folder: Path | None
     progress: Progress
 
 
@@ -172,9 +160,8 @@ def sort_columns(
 
     `kinds` are types of pyarrow; without `has_names` the names were made up and are not in the file.
     """
-    double = [name for name in names if names.count(name) > 1] if has_names and len(set(names)) < len(names) else []
-    if double:
-        raise DataFileError(f"{path}: column {shown(double[0])} is there more than once; columns need different names")
+    if has_names:
+        refuse_double(names, path)
     label = _label_place(wanted, names if has_names else None, len(names))
     row_names = 0 if has_names and label != 0 and _names_rows(names, kinds[0], wanted) else None
     kept_aside = [place for place in (row_names, label) if place is not None]
@@ -186,6 +173,13 @@ def sort_columns(
     if not features:
         raise DataFileError(f"{path} has no column to cluster by")
     return TableColumns(features, row_names if row_names not in features else None, label)
+
+
+def refuse_double(names: Sequence[str], path: Path) -> None:
+    """Raise an error if two columns have one name."""
+    double = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if double:
+        raise DataFileError(f"{path}: column {shown(double[0])} is there more than once; columns need different names")
 
 
 def is_number(kind: Any) -> bool:

@@ -26,11 +26,10 @@ class ConvertedRows(StoredRows):
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, name: str, feature_names: list[str] | None, width: int, folder: Path | None) -> None:
+    def __init__(self, name: str, feature_names: list[str] | None, width: int) -> None:
         super().__init__()
         self.name, self.feature_names, self.width, self.n_rows = name, feature_names, width, 0
-        self._folder = str(folder or tempfile.gettempdir())
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 (closed with the reader)
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed with the reader)
         weakref.finalize(self, self._file.close)
 
     def append(self, rows: NDArray[np.float64]) -> None:
@@ -41,7 +40,7 @@ class ConvertedRows(StoredRows):
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise DataFileError(
-                f"{self.name} cannot be converted: the scratch folder {self._folder!r} cannot be written "
+                f"{self.name} cannot be converted: the folder {tempfile.gettempdir()!r} cannot be written "
                 f"({error.strerror}); free space there, or set TMPDIR to a folder on another disk"
             ) from error
         self.n_rows += len(rows)
@@ -93,7 +92,7 @@ def read_delimited(path: Path, wanted: Wanted) -> DataFiles:
     names = [layout.names[place] for place in columns.features] if layout.has_names else None
     scratch = None
     if _GROWTH * path.stat().st_size > wanted.limits.whole_bytes:
-        scratch = ConvertedRows(path.name, names, len(columns.features), wanted.scratch_folder)
+        scratch = ConvertedRows(path.name, names, len(columns.features))
     blocks: list[NDArray[np.float64]] = []
     aside = _convert(layout, columns, kinds, blocks if scratch is None else scratch, wanted)
     if not (sum(map(len, blocks)) if scratch is None else scratch.n_rows):

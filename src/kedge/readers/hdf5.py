@@ -17,23 +17,14 @@ from kedge.readers.stored_rows import StoredRows
 
 HDF5_SUFFIXES = (".h5", ".hdf5")
 # Between the file and the dataset in it.
-_SEPARATOR = "::"
+DATASET_MARK = "::"
 
 
 class Hdf5Object:
     """A dataset or group, opened for each use by the path of its file.
 
-    So nothing is shared with a process that was forked, and the file is not held. Only where it is open for writing,
-    or has no path, is the open object used itself.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    key : str
-        Name of the object in it.
-    live : h5py.Dataset or h5py.Group, default=None
-        The object to use in place of the path.
+    So nothing is shared with a process that was forked, and the file is not held. Only an object that is open for
+    writing, or has no path, is used itself, as `live`.
     """
 
     def __init__(self, path: str | Path, key: str, live: Any = None) -> None:
@@ -77,16 +68,9 @@ class Hdf5Object:
 
 
 class Hdf5Rows(StoredRows):
-    """Rows of a 2-D dataset.
+    """Rows of a 2-D dataset, given open or by its file.
 
-    Parameters
-    ----------
-    source : str, Path or h5py.Dataset
-        The file, or an open dataset.
-    dataset : str, default=None
-        Name of the dataset; None takes the only one of numbers in two dimensions.
-    feature_names : list of str, default=None
-        Names of the columns.
+    Without the name of a `dataset`, the file must hold only one of numbers in two dimensions.
     """
 
     def __init__(self, source: Any, dataset: str | None = None, feature_names: list[str] | None = None) -> None:
@@ -96,7 +80,7 @@ class Hdf5Rows(StoredRows):
             self.stored = Hdf5Object(source, key)
         else:
             self.stored = Hdf5Object.of(source)
-        self.name = f"{self.stored.path.name}{_SEPARATOR}{self.stored.key.strip('/')}"
+        self.name = f"{self.stored.path.name}{DATASET_MARK}{self.stored.key.strip('/')}"
         self.feature_names = feature_names
         with self.stored.opened() as dataset_of_rows:
             where = f"{self.stored.path}, {self.stored.key!r}"
@@ -127,12 +111,6 @@ def open_hdf5(path: Path) -> Any:
         raise ValueError(f"{path} cannot be opened as an HDF5 file: {error}") from error
 
 
-def open_dataset(path: str | Path) -> Hdf5Rows:
-    """Return a reader of "file.h5", or of "file.h5::group/dataset" where a dataset is named."""
-    file, _, dataset = str(path).partition(_SEPARATOR)
-    return Hdf5Rows(file, dataset or None)
-
-
 def _only_dataset(path: Path) -> str:
     """Return the name of the one dataset that can be a view."""
     found: list[str] = []
@@ -147,7 +125,7 @@ def _only_dataset(path: Path) -> str:
         return found[0]
     if not found:
         raise ValueError(f"{path} holds no 2-D dataset of numbers")
-    listed = ", ".join(f"'{path.name}{_SEPARATOR}{name}'" for name in sorted(found))
+    listed = ", ".join(f"'{path.name}{DATASET_MARK}{name}'" for name in sorted(found))
     raise ValueError(f"{path} holds several 2-D datasets; say which one: {listed}")
 
 
@@ -202,13 +180,7 @@ def small_whole(reader: StoredRows, wanted: Wanted) -> Any:
 
 
 class ZarrRows(StoredRows):
-    """Rows of a 2-D Zarr array; chunks of some 10,000 rows and all columns read fastest.
-
-    Parameters
-    ----------
-    array : zarr.Array, str or Path
-        The array, or the folder of one.
-    """
+    """Rows of a 2-D Zarr array, open or by its folder; chunks of some 10,000 rows and all columns read fastest."""
 
     def __init__(self, array: Any) -> None:
         super().__init__()

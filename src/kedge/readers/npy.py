@@ -20,24 +20,10 @@ _MOST_MEMBERS = 10_000
 
 
 class NpyItems:
-    """The items along the first axis of a .npy file: rows of a matrix, or entries of a vector.
+    """The items along the first axis of a .npy file: rows of a matrix, or entries of a vector; `dtype` is as stored.
 
     The file is opened for each read and not mapped: mapped pages count as memory in use, and a mapped file that is cut
     short ends the process.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    shape : tuple of int
-        Shape of the stored array.
-    dtype : dtype
-        As stored.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -107,13 +93,7 @@ def read_npy_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dt
 
 
 class NpyFile(StoredRows):
-    """Rows of a .npy file with a 2-D array in C order.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, as np.save writes it.
-    """
+    """Rows of a .npy file with a 2-D array in C order, as np.save writes it."""
 
     def __init__(self, path: str | Path) -> None:
         super().__init__()
@@ -126,13 +106,7 @@ class NpyFile(StoredRows):
 
 
 class MappedRows(StoredRows):
-    """Rows of a memory map; blocks are copied and their pages given back, so memory in use stays bounded.
-
-    Parameters
-    ----------
-    array : memmap of shape (n_rows, n_features)
-        The map or a part of it, in any order.
-    """
+    """Rows of a memory map or a part of it; blocks are copied and their pages given back, so memory stays bounded."""
 
     def __init__(self, array: "np.memmap[Any, Any]") -> None:
         path = None if array.filename is None else Path(array.filename)

@@ -15,7 +15,7 @@ from kedge.readers.arrays import DaskReader
 from kedge.readers.columns import AskedColumns, ColumnChoice, Wanted, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Limits, one_kind_of_error
 from kedge.readers.delimited import DELIMITERS, read_delimited
-from kedge.readers.hdf5 import HDF5_SUFFIXES, Hdf5Rows, ZarrRows, open_dataset, read_hdf5
+from kedge.readers.hdf5 import DATASET_MARK, HDF5_SUFFIXES, Hdf5Rows, ZarrRows, read_hdf5
 from kedge.readers.matlab import read_matlab
 from kedge.readers.npy import MappedRows, NpyFile, find_map, read_npy, read_npz
 from kedge.readers.sparse_files import CsrFiles
@@ -28,7 +28,7 @@ _OPENERS: dict[str, Callable[[Path], ViewReader]] = {
     ".npz": CsrFiles,
     ".zarr": ZarrRows,
     **dict.fromkeys(TABLE_SUFFIXES, ParquetRows),
-    **dict.fromkeys(HDF5_SUFFIXES, open_dataset),
+    **dict.fromkeys(HDF5_SUFFIXES, Hdf5Rows),
     ".h5ad": open_anndata,
 }
 # What reads a file for the command line: also its labels and names, whole where it is small or must be.
@@ -90,9 +90,9 @@ def _is_a(thing: Any, library: str, kind: str) -> bool:
 
 def _open_path(given: str | Path) -> ViewReader:
     path = Path(given)
-    file = Path(str(given).partition("::")[0])
-    if file != path and file.suffix in HDF5_SUFFIXES:
-        return open_dataset(given)
+    file, _, dataset = str(given).partition(DATASET_MARK)
+    if dataset and Path(file).suffix in HDF5_SUFFIXES:
+        return Hdf5Rows(file, dataset)
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {str(path.absolute())!r}")
     if path.is_dir() and path.suffix not in (".zarr", ".npz"):
@@ -124,14 +124,13 @@ def read_data_files(
     drop: str | None = None,
     label_column: str | None = None,
     memory: float | None = None,
-    scratch_folder: Path | None = None,
     progress: Progress | None = None,
 ) -> DataFiles:
     """Read one file or several, of any kind that is known; several are several views of the same rows.
 
     Small matrices are read whole. Large ones in .npy, Parquet, Arrow, .h5ad and HDF5 stay where they are and are read
-    in parts by ``fit``; large CSV and TSV files are converted batch by batch into a scratch file that vanishes with
-    the process.
+    in parts by ``fit``; large CSV and TSV files are converted batch by batch into a temporary file that vanishes with
+    the process. A file that is missing, damaged, hostile, too large, or does not fit the others is a DataFileError.
 
     Parameters
     ----------
@@ -145,23 +144,11 @@ def read_data_files(
         Column (or array, or column of obs) with known classes, which is kept aside.
     memory : float or None, default=None
         GiB that may be used; None means what the machine has.
-    scratch_folder : Path or None, default=None
-        Where large text files are converted; None means the folder for temporary files.
     progress : Progress or None, default=None
         Is told how many rows were read.
-
-    Returns
-    -------
-    files : DataFiles
-        Views, names and labels.
-
-    Raises
-    ------
-    DataFileError
-        A file is missing, damaged, hostile, too large, or does not fit the others.
     """
     choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
-    wanted = Wanted(choice, label_column, Limits.for_memory(memory), scratch_folder, progress or Silence())
+    wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Silence())
     found = [_read_one(path, wanted) for path in _listed(paths)]
     choice.check_all_found()
     views = _with_different_names([view for contents in found for view in contents.views])

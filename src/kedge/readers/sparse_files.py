@@ -86,13 +86,7 @@ class CsrRows(StoredRows):
 
 
 class CsrFiles(CsrRows):
-    """Rows of a CSR matrix in a folder with data.npy, indices.npy, indptr.npy and shape.npy, as `save_csr` writes it.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The folder.
-    """
+    """Rows of a CSR matrix in a folder with data.npy, indices.npy, indptr.npy and shape.npy; see `save_csr`."""
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__()

@@ -198,14 +198,8 @@ def columns_of_block(block: View, columns: NDArray[np.intp]) -> View:
 class StoredView:
     """Rows of a reader, checked as they are read; ``view[rows]`` is an array or a CSR array.
 
-    Parameters
-    ----------
-    reader : ViewReader
-        Where the rows are.
-    columns : array of int, default=None
-        Columns that belong to the view; None means all.
-    gaps_allowed : bool, default=False
-        Whether a row may be NaN throughout, which then stands for a view that the row lacks.
+    `columns` are those that belong to the view; None means all. With `gaps_allowed` a row may be NaN throughout, which
+    then stands for a view that the row lacks.
     """
 
     ndim = 2

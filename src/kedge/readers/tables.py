@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.columns import Wanted, is_number, labels_of, load_pyarrow, row_names_of, sort_columns
+from kedge.readers.columns import Wanted, is_number, labels_of, load_pyarrow, refuse_double, row_names_of, sort_columns
 from kedge.readers.contents import DataFileError, DataFiles, FileView, shown
 from kedge.readers.stored_rows import StoredRows, name_entry
 
@@ -69,8 +69,8 @@ def inspect_table(path: Path) -> TableFile:
         with pa.OSFile(str(path)) as file, load_pyarrow("pyarrow.ipc").open_file(file) as reader:
             schema, n_batches = reader.schema, reader.num_record_batches
         # Arrow tells a batch's rows only after it has read at least one column of it.
-        narrowest = min(range(len(schema)), key=lambda place: _column_bits(schema.field(place).type), default=0)
-        return TableFile(path, schema, [_read_batch(path, group, [narrowest]).num_rows for group in range(n_batches)])
+        one = next((place for place, field in enumerate(schema) if is_number(field.type)), 0)
+        return TableFile(path, schema, [_read_batch(path, group, [one]).num_rows for group in range(n_batches)])
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -81,13 +81,6 @@ def inspect_table(path: Path) -> TableFile:
 def _read_footer(path: Path, changed_at: int) -> Any:
     """Return the metadata of a Parquet file; those of the last file are kept, because large ones take long to parse."""
     return load_pyarrow("pyarrow.parquet").read_metadata(path)
-
-
-def _column_bits(kind: Any) -> float:
-    try:
-        return int(kind.bit_width)
-    except ValueError:  # text, lists and the like
-        return np.inf
 
 
 def _check_first_bytes(path: Path) -> None:
@@ -137,7 +130,8 @@ class ParquetRows(StoredRows):
         self.name = root.name
         files = self._files = [inspect_table(file) for file in _table_paths(root)]
         first = files[0]
-        self._columns = self.feature_names = _distinct(list(columns or first.split_index()[0]), first.path)
+        self._columns = self.feature_names = list(first.split_index()[0] if columns is None else columns)
+        refuse_double(self._columns, first.path)
         if not self._columns:
             raise ValueError(f"{first.path} has no columns to read")
         for file in files:
@@ -201,16 +195,10 @@ def _table_paths(root: Path) -> list[Path]:
     return tables
 
 
-def _distinct(names: list[str], path: Path) -> list[str]:
-    twice = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
-    if twice:
-        raise ValueError(f"{path}: column {twice[0]!r} is there more than once; columns need different names")
-    return names
-
-
 def _check_columns(file: TableFile, columns: list[str], complete: bool, first: TableFile) -> None:
     """Raise an error unless a file has these columns, all of numbers, and no others where `complete`."""
-    stored = _distinct(list(file.schema.names), file.path)
+    stored = list(file.schema.names)
+    refuse_double(stored, file.path)
     for name in columns:
         if name not in set(stored):
             where = "" if file is first else f", which {first.path.name} has"
