@@ -21,6 +21,13 @@ def test_another_file_is_refused(tmp_path):
         NpyFile(tmp_path / "rows.npy")
 
 
+def test_damaged_header_is_refused(save):
+    path = save(np.ones((10, 4)))
+    path.write_bytes(path.read_bytes().replace(b"}", b"("))
+    with pytest.raises(ValueError, match=r"rows\.npy is not a \.npy file"):
+        NpyFile(path)
+
+
 def test_empty_file_is_refused(tmp_path):
     (tmp_path / "rows.npy").touch()
     with pytest.raises(ValueError, match=r"rows\.npy is not a \.npy file"):

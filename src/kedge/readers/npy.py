@@ -77,9 +77,9 @@ def read_npy_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dt
             )
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except DataFileError:
+    except (DataFileError, OSError):
         raise
-    except ValueError as error:
+    except Exception as error:  # damaged headers make NumPy raise errors of Python's own parser
         raise ValueError(f"{where} is not a .npy file as np.save writes it: {error}") from error
     if dtype.hasobject:
         raise DataFileError(
