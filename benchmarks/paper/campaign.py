@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.paper.plan import Cut, Experiment, Records, Unit, pending_units
 from benchmarks.paper.protocols import load_rows, memory_estimate, run_unit
 from benchmarks.paper.results import ResultsFile
-from kedge.loop import Progress
+from kedge.progress import Progress
 
 # What Python and the libraries take by themselves.
 _BASE_BYTES = 300 * 2**20

@@ -32,9 +32,10 @@ from kedge.layers import (
     support_of_anchors,
     warn_of_missing_clusters,
 )
-from kedge.loop import FitPlan, FittedGraph, IterationReport, LoopResult, Progress, iterate, warn_not_settled
+from kedge.loop import FitPlan, FittedGraph, IterationReport, LoopResult, iterate, warn_not_settled
 from kedge.partition.communities import merge_tree
 from kedge.partition.view_structure import structure_prior
+from kedge.progress import Progress
 
 Array = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.layers import Layers, ShareLabels, label_by_shares
 from kedge.parameters import threads_for
-from kedge.sources.arrays import ArraySource
+from kedge.readers.arrays import ArraySource
 
 # Rows whose weights in all clusters are in memory together, and new rows that are not worth cutting into blocks.
 _ROWS_AT_ONCE, _ROWS_ALONE = 1 << 16, 1 << 8

@@ -11,8 +11,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kedge.core.rows import View
-from kedge.sources.dask_rows import DaskReader
-from kedge.sources.stored_view import StoredView
+from kedge.readers.arrays import DaskReader
+from kedge.readers.stored_rows import StoredView
 from kedge.view_forms import (
     FLOATS,
     NamedViews,

@@ -57,8 +57,8 @@ from kedge.kernels.selection import one_thread_per_library
 from kedge.loop import FittedGraph, IterationReport, warn_not_settled
 from kedge.msgl import MSGL
 from kedge.parameters import COUNT, MSGL_RULES, NOT_NEGATIVE, POSITIVE, SGL_RULES, threads_for
+from kedge.readers.arrays import learn_array_scaling
 from kedge.sgl import SGL
-from kedge.sources.arrays import learn_array_scaling
 
 Array = NDArray[np.float64]
 

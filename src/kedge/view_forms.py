@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
-from kedge.sources.dask_rows import DaskReader, is_dask_array
-from kedge.sources.recognise import open_view
-from kedge.sources.stored_view import StoredView
+from kedge.readers.open import open_rows
+from kedge.readers.stored_rows import StoredView
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,7 @@ def open_stored(X: Any, *, gaps_allowed: bool = False) -> StoredView | None:
     """
     if isinstance(X, np.memmap) and X.nbytes <= get_config()["working_memory"] * 2**20:
         return None  # an array like any other, of which results in memory are expected
-    reader = DaskReader(X) if is_dask_array(X) else open_view(X)
+    reader = open_rows(X)
     return None if reader is None else StoredView(reader, gaps_allowed=gaps_allowed)
 
 

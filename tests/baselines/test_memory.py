@@ -36,15 +36,6 @@ def test_nothing_large_is_allocated_before_the_refusal():
     assert peak < 100e6
 
 
-def test_memory_of_the_machine_is_that_of_the_container_if_less(monkeypatch, tmp_path):
-    limit = tmp_path / "memory.max"
-    limit.write_text("12345\n")
-    monkeypatch.setattr(memory, "_CONTAINER_LIMITS", (str(limit),))
-    assert memory.machine_memory() == 12345
-    limit.write_text("max\n")
-    assert memory.machine_memory() > 2**28
-
-
 def test_bisection_finds_the_last_size_that_fits():
     assert memory.largest_that_fits(lambda n: 8 * n * n, 800) == 10
     assert memory.largest_that_fits(lambda n: n, 1e15) == 10**12

@@ -114,8 +114,8 @@ def test_exit_code_is_one_where_no_method_has_a_result(run, table):
 
 
 def test_rows_that_were_left_on_disk_are_read_and_too_many_are_refused(tmp_path, monkeypatch):
-    from kedge.data_files.contents import FileView
-    from kedge.sources.npy_files import NpyFile
+    from kedge.readers.contents import FileView
+    from kedge.readers.npy import NpyFile
 
     np.save(tmp_path / "rows.npy", np.arange(12.0).reshape(4, 3))
     view = FileView("rows", tmp_path / "rows.npy", "npy", NpyFile(tmp_path / "rows.npy"))

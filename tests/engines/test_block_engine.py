@@ -17,7 +17,7 @@ from kedge.engines import local as block_rows
 from kedge.engines.local import BlockEngine, cut_rows, rows_per_block
 from kedge.engines.stores import MemoryStore
 from kedge.kernels.selection import one_thread_per_library
-from kedge.sources.arrays import ArraySource
+from kedge.readers.arrays import ArraySource
 
 X = load_digits(return_X_y=True)[0][:500]
 STATE = PassState((build_row_problem([X[::20]], weights=[1.0], ridge=100.0),))

@@ -161,7 +161,7 @@ def test_the_published_recipe_wants_rows_in_memory(stored):
 
 
 def test_sparse_rows_on_disk(tmp_path):
-    from kedge.sources.csr_files import save_csr
+    from kedge.readers.sparse_files import save_csr
 
     rows = sparse.csr_array(np.where(X > 8, X, 0))
     save_csr(tmp_path / "rows", rows)

@@ -11,14 +11,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kedge.baselines.memory import largest_that_fits, machine_memory, refuse
+from kedge.baselines.memory import largest_that_fits, refuse
 from kedge.core.rows import View
 from kedge.core.scaling import ViewScaling
 from kedge.inputs import ReadsViews
 from kedge.kernels.selection import one_thread_per_library
 from kedge.parameters import checked_fit, scale_per_view
-from kedge.sources.arrays import learn_array_scaling
-from kedge.sources.stored_view import StoredView
+from kedge.readers.arrays import learn_array_scaling
+from kedge.readers.contents import machine_memory
+from kedge.readers.stored_rows import StoredView
 
 
 class Baseline(ClusterMixin, BaseEstimator):

@@ -14,11 +14,12 @@ from kedge.cli.label_tables import describe_layers, write_labels, write_layers
 from kedge.cli.run_folder import check_place, new_folder
 from kedge.cli.run_record import MODEL_FILE, REPORT_FILE, RUN_FILE, describe_run, to_json
 from kedge.cli.summary import print_summary
-from kedge.data_files import DataFiles, read_data_files
-from kedge.loop import show_progress
 from kedge.model_files.saving import save
 from kedge.msgl import MSGL
 from kedge.plots.layers import Layer, layers_of
+from kedge.progress import show_progress
+from kedge.readers.contents import DataFiles
+from kedge.readers.open import read_data_files
 from kedge.sgl import SGL
 
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from kedge.cli.label_tables import label_suffix, write_labels
 from kedge.cli.run_record import MODEL_FILE
-from kedge.data_files import DataFileError, DataFiles, read_data_files
-from kedge.data_files.column_choice import FittedColumns
 from kedge.model_files.loading import load
+from kedge.readers.columns import FittedColumns
+from kedge.readers.contents import DataFileError, DataFiles
+from kedge.readers.open import read_data_files
 from kedge.whole_file import replace_whole
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kedge.data_files import DataFiles
 from kedge.metrics import clustering_accuracy, nmi, purity
+from kedge.readers.contents import DataFiles
 
 RUN_FILE = "run.json"
 MODEL_FILE = "model.kedge"

@@ -13,7 +13,7 @@ from kedge.comparison.method_names import MethodChoice, read_methods
 from kedge.comparison.result import SCORES, SIDE_BY_SIDE, Comparison, MethodResult
 from kedge.inputs import Views, check_views
 from kedge.metrics import as_numbers
-from kedge.sources.stored_view import StoredView
+from kedge.readers.stored_rows import StoredView
 from kedge.view_forms import NamedViews, single_matrix, split_views
 
 

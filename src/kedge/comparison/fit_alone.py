@@ -15,9 +15,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from kedge.baselines.memory import machine_memory
 from kedge.comparison.fit_task import FitRecord, FitTask, input_for
 from kedge.comparison.process_memory import PeakMemory, resident_bytes
+from kedge.readers.contents import machine_memory
 
 _PROGRAM = "from kedge.comparison.fit_alone import serve; serve()"
 # How often the memory of a fit is looked at, in seconds.

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.baselines.memory import machine_memory, refuse
+from kedge.baselines.memory import refuse
 from kedge.comparison.method_names import MethodChoice
 from kedge.core.rows import side_by_side
 from kedge.inputs import Views
-from kedge.sources.arrays import learn_array_scaling
+from kedge.readers.arrays import learn_array_scaling
+from kedge.readers.contents import machine_memory
 
 # Ward's method keeps the distances of all pairs twice while it joins them.
 _BYTES_PER_PAIR_OF_ROWS = 8

@@ -18,7 +18,7 @@ from kedge.core.rows import RowSource
 from kedge.engines.checkpoint import Checkpoint, CheckpointedEngine
 from kedge.engines.contract import Engine, Sums
 from kedge.engines.stores import MemoryStore, RowStore, ScratchStore, StoredEmbedding, StoredGraph
-from kedge.sources.arrays import ArraySource
+from kedge.readers.arrays import ArraySource
 
 # Entries of the linear terms of a block: small enough to stay in cache, large enough to hide the cost of a call.
 BLOCK_ENTRIES = 1 << 18

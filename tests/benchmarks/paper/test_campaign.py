@@ -21,7 +21,7 @@ from benchmarks.paper.plan import (
     reported_units,
 )
 from benchmarks.paper.results import ResultsFile, read_records, summarise
-from kedge.loop import Silence
+from kedge.progress import Silence
 
 ROOT = Path(__file__).parents[3]
 

@@ -1,0 +1,311 @@
+"""Which columns of a file are features, which name the rows, and which hold known labels."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.optional_libraries import load_library
+from kedge.progress import Progress
+from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, Limits, shown
+from kedge.readers.stored_rows import ChosenColumns, ViewReader, check_matrix, check_numeric, float_kind
+
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+# What a column of row names is called; "" and the second are what data frames write for an index without a name.
+_ROW_NAMES = {"", "unnamed: 0", "id", "index", "name", "row", "row_id", "row_name", "rowname"}
+_ROWS_AT_ONCE = 8192
+
+
+class AskedColumns:
+    """Columns that a user lists to use or to drop.
+
+    Both are names, numbers from 0, and ranges such as 3-7, which include both ends, with commas between them.
+    """
+
+    def __init__(self, columns: str | None = None, drop: str | None = None) -> None:
+        self._columns = None if columns is None else _items(columns, "columns")
+        self._drop = [] if drop is None else _items(drop, "drop")
+        self._missing = {("columns", item) for item in self._columns or []} | {("drop", item) for item in self._drop}
+        self._seen: list[str] = []
+
+    def names_it(self, name: str) -> bool:
+        """Whether a column is asked for by its name, so that it is a feature whatever it looks like."""
+        return self._columns is not None and name in self._columns
+
+    def choose(
+        self, view: str, names: Sequence[str] | None, width: int, path: Path, kept_aside: Sequence[int]
+    ) -> list[int]:
+        """Return the places of the chosen columns of a view; those kept aside are chosen only if they are listed."""
+        self._seen += list(names)[:20] if names is not None else []
+        if self._columns is None:
+            chosen = [place for place in range(width) if place not in set(kept_aside)]
+        else:
+            chosen = self._places(self._columns, names, width, "columns")
+        dropped = set(self._places(self._drop, names, width, "drop"))
+        left = [place for place in dict.fromkeys(chosen) if place not in dropped]
+        if not left:
+            self.check_all_found()
+            raise DataFileError(f"{path}: no column of {view!r} is left to cluster by; change --columns or --drop")
+        return left
+
+    def check_all_found(self) -> None:
+        """Raise an error that names the first column that no view has; called after all views."""
+        for option, item in sorted(self._missing):
+            known = ", ".join(shown(name) for name in self._seen[:8])
+            known = (
+                f"the columns are {known}{' and others' if len(self._seen) > 8 else ''}" if known else "numbers only"
+            )
+            raise DataFileError(f"--{option}: no data file has a column {shown(item)}; {known}")
+
+    def _places(self, items: Sequence[str], names: Sequence[str] | None, width: int, option: str) -> list[int]:
+        places: list[int] = []
+        for item in items:
+            found = _places_of(item, names, width)
+            if found:
+                self._missing.discard((option, item))
+            places += found
+        return places
+
+
+class FittedColumns:
+    """The columns of every view that a model was fitted on, by name; files without names give all of their columns."""
+
+    def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
+        self._names = {view: list(columns) for view, columns in names.items()}
+        self._count = 0
+
+    def names_it(self, name: str) -> bool:
+        """Whether the fit used a column of this name."""
+        return any(name in columns for columns in self._names.values())
+
+    def choose(
+        self, view: str, names: Sequence[str] | None, width: int, path: Path, kept_aside: Sequence[int]
+    ) -> list[int]:
+        """Return the columns of the fit, in its order."""
+        number, self._count = self._count, self._count + 1
+        if names is None:
+            return list(range(width))
+        # Files in the order of the fit may have other names.
+        wanted = self._names.get(view) or (list(self._names.values())[number] if number < len(self._names) else None)
+        if wanted is None:
+            raise DataFileError(f"{path} is one view too many: the model was fitted on {len(self._names)}")
+        places = {name: place for place, name in enumerate(names)}
+        lacking = [name for name in wanted if name not in places]
+        if lacking:
+            others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            raise DataFileError(
+                f"{path} lacks column {shown(lacking[0])}{others}, which the model was fitted on; give the same columns"
+            )
+        return [places[name] for name in wanted]
+
+    def check_all_found(self) -> None:
+        """Do nothing: every view has all of its columns by now."""
+
+
+ColumnChoice: TypeAlias = AskedColumns | FittedColumns
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of every file."""
+
+    columns: ColumnChoice
+    label_column: str | None
+    limits: Limits
+    progress: Progress
+
+
+def _items(listed: str, option: str) -> list[str]:
+    items = [item.strip() for item in listed.split(",")]
+    if not all(items):
+        raise ValueError(f"--{option} must be names or numbers with commas between them: {listed!r}")
+    return items
+
+
+def _places_of(item: str, names: Sequence[str] | None, width: int) -> list[int]:
+    """Return the places that a name, a number or a range of numbers stands for; none if they are not all there."""
+    if names is not None and item in names:
+        return [list(names).index(item)]
+    ends = _RANGE.fullmatch(item)
+    if ends is None:
+        return []
+    first, last = int(ends[1]), int(ends[2] or ends[1])
+    return list(range(first, last + 1)) if first <= last < width else []
+
+
+def _label_place(wanted: Wanted, names: Sequence[str] | None, width: int) -> int | None:
+    """Return the place of the column of labels; None if it is not there, or not asked for."""
+    found = [] if wanted.label_column is None else _places_of(wanted.label_column, names, width)
+    return found[0] if len(found) == 1 else None
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Places of the columns of a table."""
+
+    features: list[int]
+    row_names: int | None
+    label: int | None
+
+
+def sort_columns(
+    path: Path, names: Sequence[str], kinds: Sequence[Any], wanted: Wanted, *, has_names: bool = True
+) -> TableColumns:
+    """Say what each column of a table is for; a feature that is not a number is an error.
+
+    `kinds` are types of pyarrow; without `has_names` the names were made up and are not in the file.
+    """
+    if has_names:
+        refuse_double(names, path)
+    label = _label_place(wanted, names if has_names else None, len(names))
+    row_names = 0 if has_names and label != 0 and _names_rows(names, kinds[0], wanted) else None
+    kept_aside = [place for place in (row_names, label) if place is not None]
+    chosen = wanted.columns.choose(path.stem, names if has_names else None, len(names), path, kept_aside)
+    features = [place for place in chosen if place != label]
+    text = [place for place in features if not is_number(kinds[place])]
+    if text:
+        _refuse_text([names[place] for place in text], path, kinds[text[0]])
+    if not features:
+        raise DataFileError(f"{path} has no column to cluster by")
+    return TableColumns(features, row_names if row_names not in features else None, label)
+
+
+def refuse_double(names: Sequence[str], path: Path) -> None:
+    """Raise an error if two columns have one name."""
+    double = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if double:
+        raise DataFileError(f"{path}: column {shown(double[0])} is there more than once; columns need different names")
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a type of pyarrow holds numbers; a column without any value may become anything."""
+    types = load_pyarrow().types
+    tests = (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def load_pyarrow(module: str = "pyarrow") -> Any:
+    """Return pyarrow or one of its modules."""
+    return load_library(module, "parquet", "reading Parquet, Arrow and CSV files")
+
+
+def _names_rows(names: Sequence[str], kind: Any, wanted: Wanted) -> bool:
+    """Whether the first column looks like names of the rows."""
+    if names[0].strip().lower() not in _ROW_NAMES or len(names) == 1 or wanted.columns.names_it(names[0]):
+        return False
+    types = load_pyarrow().types
+    return any(test(kind) for test in (types.is_string, types.is_large_string, types.is_dictionary, types.is_integer))
+
+
+def _refuse_text(names: list[str], path: Path, kind: Any) -> None:
+    listed = ", ".join(shown(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    if len(names) == 1:
+        what = f"column {listed} holds {kind} and not numbers; leave out"
+    else:
+        what = f"columns {listed} hold no numbers; leave them out"
+    drop = ",".join(names[:5])
+    raise DataFileError(f"{path}: {what} with --drop {drop!r}, or keep one aside with --label-column")
+
+
+def labels_of(chunks: Any, column: str, path: Path) -> Labels:
+    """Return the classes in a column, a chunked array of pyarrow; a row without a label is an error."""
+    pa = load_pyarrow()
+    text = chunks.cast(pa.string())
+    if text.null_count:
+        row = int(np.argmax(np.asarray(text.is_null())))
+        raise DataFileError(f"{path}, row {row}: no label in column {shown(column)}; fill it or leave out the option")
+    encoded = pa.concat_arrays(text.chunks).dictionary_encode()
+    return Labels(column, np.asarray(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist())
+
+
+def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
+    """Return the classes in a vector of numbers or text."""
+    flat = np.asarray(values).reshape(-1)
+    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+        row = int(np.argmin(np.isfinite(flat)))
+        raise DataFileError(f"{path}, row {row}: no label in {shown(column)}; fill it or leave out the option")
+    if flat.dtype.kind == "f" and bool((flat == np.round(flat)).all()) and bool((np.abs(flat) < 2**53).all()):
+        flat = flat.astype(np.int64)
+    if flat.dtype.kind not in "biufUST":
+        raise DataFileError(f"{path}: {shown(column)} holds {flat.dtype}, which cannot be labels")
+    names, codes = np.unique(flat, return_inverse=True)
+    texts = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
+    return Labels(column, codes.reshape(-1).astype(np.int64), texts)
+
+
+def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
+    """Return a column as names of the rows; a name that comes twice is an error."""
+    if chunks.null_count or len(chunks.unique()) < len(chunks):
+        raise DataFileError(
+            f"{path}: the first column, {shown(column)}, looks like names of the rows, but some are missing or come "
+            "twice; leave it out with --drop, or name the columns to use with --columns"
+        )
+    return np.array(chunks.cast(load_pyarrow().string()).to_pylist(), dtype=np.dtypes.StringDType())
+
+
+def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Path, wanted: Wanted) -> DataFiles:
+    """Return the views of a file that holds arrays: columns chosen, labels kept aside, the rest named.
+
+    `found` is what can be a view, with rows as they are stored; `vectors` is what else the file holds, among it perhaps
+    the labels.
+    """
+    asked = wanted.label_column
+    labels = labels_from_array(vectors[asked], asked, path) if asked is not None and asked in vectors else None
+    if not found:
+        listed = ", ".join(shown(name) for name in list(vectors)[:8])
+        raise DataFileError(f"{path} holds no matrix with rows and columns, but {listed or 'nothing'}")
+    views = []
+    for stored in found:
+        view, own = _view_of(stored, wanted if labels is None else replace(wanted, label_column=None))
+        views.append(view)
+        labels = labels if own is None else own
+    left_out = [f"{shown(name)} of {path.name}, which is no matrix" for name in vectors if name != asked]
+    return DataFiles(views, None, labels, left_out)
+
+
+def _view_of(stored: FileView, wanted: Wanted) -> tuple[FileView, Labels | None]:
+    path, rows, names, image_shape = stored.path, stored.rows, stored.feature_names, None
+    where = f"{path}, {shown(stored.name)}"
+    if stored.in_memory:
+        if rows.ndim == 3:
+            image_shape = (int(rows.shape[1]), int(rows.shape[2]))
+            rows = rows.reshape(rows.shape[0], -1)
+        check_matrix(rows.shape, where)
+        check_numeric(rows.dtype, where)
+        stored = replace(stored, rows=rows)
+    n_rows, width = stored.n_rows, stored.n_columns
+    wanted.limits.check_rows(n_rows, path)
+    label = _label_place(wanted, names, width) if image_shape is None else None
+    labels = None
+    if label is not None and wanted.label_column is not None:
+        labels = labels_from_array(_column(rows, n_rows, label), wanted.label_column, path)
+    kept_aside = [] if label is None else [label]
+    chosen = [c for c in wanted.columns.choose(stored.name, names, width, path, kept_aside) if c != label]
+    if not chosen:
+        raise DataFileError(f"{where} has no column to cluster by besides the labels")
+    kept_whole = chosen == list(range(width))
+    if not stored.in_memory:
+        rows = rows if kept_whole else ChosenColumns(rows, chosen)
+    else:
+        rows = rows if kept_whole else rows[:, chosen]
+        rows = rows.astype(float_kind(rows.dtype), copy=False)
+        rows = rows if sparse.issparse(rows) else np.ascontiguousarray(rows)
+    chosen_names = None if names is None else [names[place] for place in chosen]
+    shape = image_shape if kept_whole else None
+    return replace(stored, rows=rows, feature_names=chosen_names, image_shape=shape), labels
+
+
+def _column(rows: Any, n_rows: int, place: int) -> NDArray[Any]:
+    """Return one column, read in parts."""
+    parts = []
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
+        piece = slice(start, min(start + _ROWS_AT_ONCE, n_rows))
+        block = rows.read(piece) if isinstance(rows, ViewReader) else rows[piece]
+        column = block[:, [place]]
+        parts.append(column.toarray() if sparse.issparse(column) else np.asarray(column))
+    return np.concatenate(parts)[:, 0]

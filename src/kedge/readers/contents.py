@@ -1,0 +1,254 @@
+"""Data files: how much memory they may use, how they are refused, and what is found in them."""
+
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.readers.stored_rows import ViewReader, check_numeric
+
+_GIB = 2**30
+# Where Linux says how much a container may use.
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+# Matrices up to this size are read whole.
+_WHOLE_BYTES = 2**28
+# What is kept of every row whatever its width: label, confidence, weights of the graph.
+_ROW_BYTES = 64
+# No common compression shrinks more: deflate a thousandfold at best.
+_MOST_PACKED = 2_000
+_SMALL_FILE = 2**16
+_MOST_CHARACTERS = 300
+# The parts of a sparse matrix by its form.
+SPARSE_PARTS = {
+    "csr": ("data", "indices", "indptr", "shape"),
+    "csc": ("data", "indices", "indptr", "shape"),
+    "coo": ("data", "row", "col", "shape"),
+}
+
+
+class DataFileError(ValueError):
+    """A data file is missing, damaged, hostile, too large, or not what was asked for; the text names the file."""
+
+
+@contextmanager
+def one_kind_of_error(path: Path) -> Iterator[None]:
+    """Turn whatever the libraries raise while they read a file into DataFileError.
+
+    Hostile bytes make them raise nearly anything, so all errors are caught; only a missing extra is passed on, whose
+    text says what to install.
+    """
+    try:
+        yield
+    except (DataFileError, ImportError):
+        raise
+    except FileNotFoundError as error:
+        raise DataFileError(f"there is no file {path}") from error
+    except PermissionError as error:
+        raise DataFileError(f"{path} may not be read by this user; change its permissions") from error
+    except MemoryError as error:
+        raise DataFileError(
+            f"{path} asks for more memory than there is; it is damaged, or too large for this machine"
+        ) from error
+    except Exception as error:
+        reason = one_line(str(error)) or type(error).__name__
+        if str(path) in reason:
+            raise DataFileError(reason) from error
+        raise DataFileError(f"{path} cannot be read: {reason}; is it damaged, or of another kind?") from error
+
+
+def one_line(text: str) -> str:
+    """Return text without line breaks and control characters, cut where it is long."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return words if len(words) <= _MOST_CHARACTERS else f"{words[: _MOST_CHARACTERS - 3]}..."
+
+
+def shown(name: str) -> str:
+    """Return a name from a file in quotes, cut where it is long."""
+    return repr(name if len(name) <= 60 else f"{name[:57]}...")
+
+
+def machine_memory() -> int:
+    """Return the bytes of memory of this machine, or of the container that the process runs in, if that is less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
+    for path in map(Path, _CONTAINER_LIMITS):
+        if path.exists() and path.read_text().strip().isdigit():
+            limits.append(int(path.read_text()))
+    # Where the system does not tell, nothing is refused.
+    return min(limits, default=2**63 - 1)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes that may be used; looked at before anything is allocated."""
+
+    most_bytes: int  # Of all that is in memory at a time.
+    whole_bytes: int  # Matrices up to this size are read whole; larger ones stay on disk where their format allows it.
+
+    @classmethod
+    def for_memory(cls, gigabytes: float | None) -> "Limits":
+        """Return the limits of a budget in GiB; None means what the machine and the system allow."""
+        if gigabytes is not None and not (math.isfinite(gigabytes) and gigabytes > 0):
+            raise ValueError(f"memory must be a positive number of GiB: {gigabytes}")
+        most = _allowed_memory() if gigabytes is None else int(gigabytes * _GIB)
+        return cls(most, min(_WHOLE_BYTES, most // 8))
+
+    def check_whole(self, n_bytes: int, path: Path, what: str = "it") -> None:
+        """Refuse what would be read whole and is too large for that; a copy is made on the way."""
+        if n_bytes > self.most_bytes // 2:
+            raise DataFileError(
+                f"{path}: {what} takes {n_bytes / _GIB:,.1f} GiB in memory, and {self.most_bytes / _GIB:,.1f} GiB may "
+                "be used for it and its copy; raise --memory, or store the rows as .npy or Parquet, which are read "
+                "in parts"
+            )
+
+    def check_rows(self, n_rows: int, path: Path) -> None:
+        """Refuse more rows than labels could be kept of."""
+        if n_rows > self.most_bytes // _ROW_BYTES:
+            raise DataFileError(
+                f"{path} claims {n_rows:,} rows, whose labels and weights alone take more than the "
+                f"{self.most_bytes / _GIB:,.1f} GiB of memory that may be used; is it damaged?"
+            )
+
+    def check_packed(self, n_bytes: int, stored: int, path: Path, what: str) -> None:
+        """Refuse what would grow more than data does when it is unpacked."""
+        if n_bytes > _MOST_PACKED * max(stored, _SMALL_FILE):
+            raise DataFileError(
+                f"{path}: {what} claims {n_bytes:,} bytes but stores only {stored:,}; is the file damaged?"
+            )
+
+
+def _allowed_memory() -> int:
+    limits = [int(0.8 * machine_memory())]
+    if sys.platform != "win32":
+        import resource
+
+        # A limit on addresses also covers libraries and what is in use already.
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if soft != resource.RLIM_INFINITY:
+            limits.append(soft // 2)
+    return min(limits)
+
+
+@dataclass(frozen=True)
+class FileView:
+    """One matrix of a file."""
+
+    name: str  # Name of the view: the file's, or that of the array or modality in it.
+    path: Path  # The file, absolute.
+    kind: str  # Kind of the file: "csv", "tsv", "parquet", "arrow", "npy", "npz", "mat", "hdf5", "h5ad", "h5mu", "csr".
+    rows: Any  # ndarray, CSR array, or ViewReader where they stay on disk; all of these can be given to ``fit``.
+    feature_names: list[str] | None = None  # Names of the columns, where the file has names.
+    image_shape: tuple[int, int] | None = None  # Height and width, where every row was stored as a picture.
+    observed: NDArray[np.bool_] | None = None  # Which rows have this view; None means all.
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are in memory."""
+        return not isinstance(self.rows, ViewReader)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.rows.shape[0]) if self.in_memory else int(self.rows.n_rows)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.rows.shape[1]) if self.in_memory else int(self.rows.width)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Known classes, kept aside for scoring."""
+
+    column: str  # Name of the column or array they come from.
+    codes: NDArray[np.int64]  # Shape (n_rows,). Number of the class of each row.
+    names: list[str]  # Names of the classes.
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """Name of the class of each row."""
+        return np.array(self.names, dtype=object)[self.codes]
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """Views with one row per sample, from one file or several."""
+
+    views: list[FileView]  # The matrices, all with the same number of rows.
+    row_names: NDArray[Any] | None = None  # Shape (n_rows,). Names of the rows, where a file has them.
+    labels: Labels | None = None  # What ``label_column`` asked for.
+    left_out: list[str] = field(default_factory=list)  # What was passed over, in words.
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.views[0].n_rows
+
+    @property
+    def view_names(self) -> list[str]:
+        """Names of the views."""
+        return [view.name for view in self.views]
+
+    @property
+    def matrices(self) -> list[Any]:
+        """The rows of every view, each of a form that ``fit`` accepts."""
+        return [view.rows for view in self.views]
+
+    @property
+    def feature_names(self) -> list[list[str] | None]:
+        """Names of the columns of every view."""
+        return [view.feature_names for view in self.views]
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all rows are in memory."""
+        return all(view.in_memory for view in self.views)
+
+    @property
+    def observed(self) -> NDArray[np.bool_] | None:
+        """Which views each row has, of shape (n_rows, n_views); None means all."""
+        if all(view.observed is None for view in self.views):
+            return None
+        every = np.ones(self.n_rows, dtype=bool)
+        return np.column_stack([every if view.observed is None else view.observed for view in self.views])
+
+
+def checked_sparse(parts: Mapping[str, NDArray[Any]], kind: str, path: Path, limits: Limits) -> sparse.csr_array:
+    """Return a sparse matrix by rows from its stored parts, after a look at every index."""
+    if kind not in SPARSE_PARTS:
+        raise DataFileError(f"{path} is a sparse matrix of the form {shown(kind)}; write it with matrix.tocsr()")
+    lacking = [part for part in SPARSE_PARTS[kind] if part not in parts]
+    if lacking:
+        raise DataFileError(f"{path} lacks {lacking[0]!r}, which a sparse matrix needs")
+    data, first, second, shape = (parts[part] for part in SPARSE_PARTS[kind])
+    if any(part.ndim != 1 for part in (data, first, second)) or shape.shape != (2,):
+        raise DataFileError(f"{path}: the parts of a sparse matrix must be vectors, and its shape two integers")
+    if {part.dtype.kind for part in (first, second, shape)} - set("iu"):
+        raise DataFileError(f"{path}: the parts of a sparse matrix must be integers but for the data")
+    check_numeric(data.dtype, str(path))
+    n_rows, width = (int(length) for length in shape)
+    if n_rows < 1 or width < 1:
+        raise DataFileError(f"{path} is empty: a sparse matrix of {n_rows} rows and {width} columns")
+    limits.check_rows(max(n_rows, width), path)
+    limits.check_whole(len(data) * (data.dtype.itemsize + 16) + 8 * (n_rows + width), path)
+    first, second = first.astype(np.int64), second.astype(np.int64)
+    if kind == "coo":
+        matrix = sparse.coo_array((data, (first, second)), shape=(n_rows, width))
+    else:
+        form = sparse.csr_array if kind == "csr" else sparse.csc_array
+        matrix = form((data, first, second), shape=(n_rows, width))
+        if second[-1] != len(first):
+            raise DataFileError(f"{path}: the parts of a sparse matrix do not fit each other")
+        matrix.check_format(full_check=True)
+    rows = sparse.csr_array(matrix)
+    rows.sum_duplicates()
+    return rows

@@ -1,0 +1,188 @@
+"""Text with a delimiter: CSV and TSV, read batch by batch, into memory or into a scratch file."""
+
+import re
+import tempfile
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kedge.readers.columns import TableColumns, Wanted, labels_of, load_pyarrow, row_names_of, sort_columns
+from kedge.readers.contents import DataFileError, DataFiles, FileView, one_line, shown
+from kedge.readers.stored_rows import StoredRows
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+# The least text of a number: a digit and a delimiter become eight bytes.
+_GROWTH = 4
+_BLOCK_BYTES, _MOST_BLOCK_BYTES = 2**20, 2**28
+_COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
+
+
+class ConvertedRows(StoredRows):
+    """Rows as plain float64 numbers in a scratch file without a name, which vanishes with the process."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, name: str, feature_names: list[str] | None, width: int) -> None:
+        super().__init__()
+        self.name, self.feature_names, self.width, self.n_rows = name, feature_names, width, 0
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed with the reader)
+        weakref.finalize(self, self._file.close)
+
+    def append(self, rows: NDArray[np.float64]) -> None:
+        """Write rows behind the last one."""
+        rest = rows.data.cast("B")
+        try:
+            while len(rest):
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            raise DataFileError(
+                f"{self.name} cannot be converted: the folder {tempfile.gettempdir()!r} cannot be written "
+                f"({error.strerror}); free space there, or set TMPDIR to a folder on another disk"
+            ) from error
+        self.n_rows += len(rows)
+
+    def _load(self, start: int, stop: int) -> NDArray[Any]:
+        count = (stop - start) * self.width
+        with self._lock:
+            self._file.seek(8 * self.width * start)
+            entries = np.fromfile(self._file, np.float64, count)
+        if len(entries) < count:
+            raise OSError(f"the scratch file of {self.name} is shorter than it was")
+        return entries.reshape(-1, self.width)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the start of a text says about the whole."""
+
+    path: Path
+    delimiter: str
+    block_bytes: int
+    names: list[str]
+    has_names: bool
+
+    def open(self, kinds: dict[str, Any] | None = None, *, as_text: bool = False) -> Any:
+        """Return a reader of batches; columns are called f0, f1 and so on, and with `kinds` only those are read."""
+        csv = load_pyarrow("pyarrow.csv")
+        reading = csv.ReadOptions(
+            # One thread, so that errors name the row.
+            use_threads=False,
+            block_size=self.block_bytes,
+            column_names=None if as_text else [f"f{place}" for place in range(len(self.names))],
+            autogenerate_column_names=as_text,
+            skip_rows_after_names=int(self.has_names and not as_text),
+        )
+        parsing = csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=False)
+        converting = csv.ConvertOptions(
+            column_types=kinds, include_columns=None if kinds is None else list(kinds), strings_can_be_null=True
+        )
+        return csv.open_csv(self.path, reading, parsing, converting)
+
+
+def read_delimited(path: Path, wanted: Wanted) -> DataFiles:
+    """Read a CSV or TSV file: whole, or into a scratch file if it is large."""
+    layout = _look_at(path, DELIMITERS[path.suffix.lower()])
+    with layout.open() as reader:
+        kinds = reader.schema.types
+    columns = sort_columns(path, layout.names, kinds, wanted, has_names=layout.has_names)
+    names = [layout.names[place] for place in columns.features] if layout.has_names else None
+    scratch = None
+    if _GROWTH * path.stat().st_size > wanted.limits.whole_bytes:
+        scratch = ConvertedRows(path.name, names, len(columns.features))
+    blocks: list[NDArray[np.float64]] = []
+    aside = _convert(layout, columns, kinds, blocks if scratch is None else scratch, wanted)
+    if not (sum(map(len, blocks)) if scratch is None else scratch.n_rows):
+        raise DataFileError(f"{path} has names of columns but no rows")
+    rows = np.concatenate(blocks) if scratch is None else scratch
+    label, named_by = columns.label, columns.row_names
+    return DataFiles(
+        [FileView(path.stem, path, "csv" if layout.delimiter == "," else "tsv", rows, names)],
+        None if named_by is None else row_names_of(aside[named_by], layout.names[named_by], path),
+        None if label is None else labels_of(aside[label], wanted.label_column or "", path),
+    )
+
+
+def _look_at(path: Path, delimiter: str) -> _Layout:
+    """Find the names of the columns from the first block."""
+    with path.open("rb") as file:
+        first = file.readline(_MOST_BLOCK_BYTES)
+    if not first.strip():
+        what = "is empty" if not path.stat().st_size else "begins with an empty line"
+        raise DataFileError(f"{path} {what}; give a file with one row per line")
+    if len(first) >= _MOST_BLOCK_BYTES or b"\0" in first:
+        raise DataFileError(f"{path} is no text with lines; is its name right?")
+    block_bytes = min(max(_BLOCK_BYTES, 4 * len(first)), _MOST_BLOCK_BYTES)
+    # As text first, to see whether the first line holds names.
+    with _Layout(path, delimiter, block_bytes, [], False).open(as_text=True) as reader:
+        top = reader.read_next_batch().slice(0, 2)
+    string = load_pyarrow().string()
+    lines = list(zip(*([cell or "" for cell in c.cast(string).to_pylist()] for c in top.columns), strict=True))
+    has_names = _is_header(lines[0], lines[1] if len(lines) > 1 else ())
+    width = len(lines[0])
+    names = [name.strip() for name in lines[0]] if has_names else [f"column {place}" for place in range(width)]
+    if width == 1 and names[0].count(";") > 1:
+        raise DataFileError(f"{path} is delimited by ';'; write it again with ',' between columns and '.' in numbers")
+    return _Layout(path, delimiter, block_bytes, names, has_names)
+
+
+def _is_header(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Whether the first line holds names: words where numbers should be, or the numbers of the columns."""
+    numbers = [_is_number(cell) for cell in first]
+    if not any(numbers):
+        return any(cell.strip() for cell in first)
+    if any(below and not above for above, below in zip(numbers, map(_is_number, second), strict=False)):
+        return True
+    # Data frames without names are written with the numbers of their columns.
+    counted = [cell.strip() for cell, is_one in zip(first, numbers, strict=True) if is_one]
+    starts = (0,) if all(numbers) else (0, 1)
+    return len(counted) > 2 and any(counted == [str(start + i) for i in range(len(counted))] for start in starts)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _convert(layout: _Layout, columns: TableColumns, kinds: list[Any], sink: Any, wanted: Wanted) -> dict[int, Any]:
+    """Append the features to the sink; return what is kept aside by its place."""
+    pa = load_pyarrow()
+    number, is_bool = pa.float64(), pa.types.is_boolean
+    kept: dict[int, list[Any]] = {place: [] for place in (columns.row_names, columns.label) if place is not None}
+    types = {f"f{place}": pa.bool_() if is_bool(kinds[place]) else number for place in columns.features}
+    types |= {f"f{place}": pa.string() for place in kept}
+    n_rows = 0
+    wanted.progress.begin(f"reading {layout.path.name}")
+    try:
+        with layout.open(types) as reader:
+            for batch in reader:
+                block = np.empty((batch.num_rows, len(columns.features)))
+                for position, place in enumerate(columns.features):
+                    block[:, position] = batch.column(f"f{place}").cast(number).to_numpy(zero_copy_only=False)
+                sink.append(block)
+                for place, chunks in kept.items():
+                    chunks.append(batch.column(f"f{place}"))
+                n_rows += batch.num_rows
+                wanted.limits.check_rows(n_rows, layout.path)
+                wanted.progress.rows_done(batch.num_rows)
+    except pa.ArrowInvalid as error:
+        raise DataFileError(f"{layout.path}: {_explained(str(error), layout.names)}") from error
+    return {place: pa.chunked_array(chunks, type=pa.string()) for place, chunks in kept.items()}
+
+
+def _explained(message: str, names: list[str]) -> str:
+    """Name the column that a message numbers, and say what to do."""
+    text = one_line(message)
+    found = _COLUMN_NUMBER.search(text)
+    if found is None:
+        return f"{text}; every line needs the same number of values"
+    place = int(found[1])
+    name = names[place] if place < len(names) else str(place)
+    text = one_line(text[: found.start()] + text[found.end() :])
+    return f"column {shown(name)} has a value that is no number ({text}); correct it, or --drop {name!r}"

@@ -1,0 +1,268 @@
+"""From what a user gives to its rows: `open_rows` for the estimators, `read_data_files` for the command line."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kedge.progress import Progress, Silence
+from kedge.readers.anndata_files import open_anndata, read_h5ad, read_h5mu
+from kedge.readers.arrays import DaskReader
+from kedge.readers.columns import AskedColumns, ColumnChoice, Wanted, views_of_arrays
+from kedge.readers.contents import DataFileError, DataFiles, FileView, Limits, one_kind_of_error
+from kedge.readers.delimited import DELIMITERS, read_delimited
+from kedge.readers.hdf5 import DATASET_MARK, HDF5_SUFFIXES, Hdf5Rows, ZarrRows, read_hdf5
+from kedge.readers.matlab import read_matlab
+from kedge.readers.npy import MappedRows, NpyFile, find_map, read_npy, read_npz
+from kedge.readers.sparse_files import CsrFiles
+from kedge.readers.stored_rows import ViewReader, name_entry, refuse_not_finite
+from kedge.readers.tables import TABLE_SUFFIXES, ParquetRows, read_table
+
+# What opens a path for `fit`: rows are read in blocks.
+_OPENERS: dict[str, Callable[[Path], ViewReader]] = {
+    ".npy": NpyFile,
+    ".npz": CsrFiles,
+    ".zarr": ZarrRows,
+    **dict.fromkeys(TABLE_SUFFIXES, ParquetRows),
+    **dict.fromkeys(HDF5_SUFFIXES, Hdf5Rows),
+    ".h5ad": open_anndata,
+}
+# What reads a file for the command line: also its labels and names, whole where it is small or must be.
+_FILE_READERS: dict[str, Callable[[Path, Wanted], DataFiles]] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mat": read_matlab,
+    **dict.fromkeys(DELIMITERS, read_delimited),
+    **dict.fromkeys(TABLE_SUFFIXES, read_table),
+    **dict.fromkeys(HDF5_SUFFIXES, read_hdf5),
+    ".h5ad": read_h5ad,
+    ".h5mu": read_h5mu,
+}
+_ACCEPTED = (
+    "a file .npy, .parquet, .pq, .arrow, .feather, .ipc, .h5 or .hdf5 (with '::group/dataset' if it holds several), "
+    ".h5ad, a .zarr folder, a folder of Parquet or Arrow files, or a folder written by save_csr"
+)
+
+
+def open_rows(thing: Any) -> ViewReader | None:
+    """Return a reader of rows that are not in memory, or None if they are.
+
+    Libraries are imported only if a file needs them: an object of a library cannot exist before its import.
+
+    Parameters
+    ----------
+    thing : object
+        A path as str or Path, a reader, a memory map, a Dask or Zarr array, an HDF5 dataset, an AnnData object;
+        anything else counts as in memory.
+
+    Returns
+    -------
+    reader : ViewReader or None
+        What reads the rows.
+    """
+    if isinstance(thing, str | Path):
+        return _open_path(thing)
+    if isinstance(thing, ViewReader):
+        return thing
+    if isinstance(thing, np.memmap):
+        # A copy of a map is of this class too, but has no file.
+        return None if find_map(thing) is None else MappedRows(thing)
+    if _is_a(thing, "dask.array", "Array"):
+        return DaskReader(thing)
+    if _is_a(thing, "zarr", "Array"):
+        return ZarrRows(thing)
+    if _is_a(thing, "h5py", "Dataset"):
+        return Hdf5Rows(thing)
+    if _is_a(thing, "anndata", "AnnData") and thing.isbacked:
+        return open_anndata(thing)
+    return None
+
+
+def _is_a(thing: Any, library: str, kind: str) -> bool:
+    """Return whether a thing is of a class of a library, which is not imported for the question."""
+    found = getattr(sys.modules.get(library), kind, None)
+    return isinstance(found, type) and isinstance(thing, found)
+
+
+def _open_path(given: str | Path) -> ViewReader:
+    path = Path(given)
+    file, _, dataset = str(given).partition(DATASET_MARK)
+    if dataset and Path(file).suffix in HDF5_SUFFIXES:
+        return Hdf5Rows(file, dataset)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file or folder {str(path.absolute())!r}")
+    if path.is_dir() and path.suffix not in (".zarr", ".npz"):
+        return _open_folder(path)
+    if path.suffix not in _OPENERS:
+        raise ValueError(f"{str(path)!r} is of an unknown kind; accepted are {_ACCEPTED}")
+    return _OPENERS[path.suffix](path)
+
+
+def _open_folder(folder: Path) -> ViewReader:
+    if _is_csr_folder(folder):
+        return CsrFiles(folder)
+    if (folder / "zarr.json").is_file() or (folder / ".zarray").is_file():
+        return ZarrRows(folder)
+    inside = list(folder.iterdir())
+    if any(path.suffix in TABLE_SUFFIXES or (path.is_dir() and "=" in path.name) for path in inside):
+        return ParquetRows(folder)
+    raise ValueError(f"the folder {str(folder)!r} holds nothing that is known; accepted are {_ACCEPTED}")
+
+
+def _is_csr_folder(folder: Path) -> bool:
+    return (folder / "indptr.npy").is_file()
+
+
+def read_data_files(
+    paths: Sequence[str | Path],
+    *,
+    columns: str | ColumnChoice | None = None,
+    drop: str | None = None,
+    label_column: str | None = None,
+    memory: float | None = None,
+    progress: Progress | None = None,
+) -> DataFiles:
+    """Read one file or several, of any kind that is known; several are several views of the same rows.
+
+    Small matrices are read whole. Large ones in .npy, Parquet, Arrow, .h5ad and HDF5 stay where they are and are read
+    in parts by ``fit``; large CSV and TSV files are converted batch by batch into a temporary file that vanishes with
+    the process. A file that is missing, damaged, hostile, too large, or does not fit the others is a DataFileError.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        Files, or a folder of files; also a folder written by ``save_csr``.
+    columns : str, ColumnChoice or None, default=None
+        Columns to use: names, numbers from 0 or ranges such as 3-7, with commas between them; None means all.
+    drop : str or None, default=None
+        Columns to leave out, likewise.
+    label_column : str or None, default=None
+        Column (or array, or column of obs) with known classes, which is kept aside.
+    memory : float or None, default=None
+        GiB that may be used; None means what the machine has.
+    progress : Progress or None, default=None
+        Is told how many rows were read.
+    """
+    choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
+    wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Silence())
+    found = [_read_one(path, wanted) for path in _listed(paths)]
+    choice.check_all_found()
+    views = _with_different_names([view for contents in found for view in contents.views])
+    _check_row_counts(views, found)
+    labels = next((contents.labels for contents in found if contents.labels is not None), None)
+    if label_column is not None and labels is None:
+        raise DataFileError(f"--label-column: no data file has a column or array {label_column!r}")
+    _check_finite(views)
+    row_names = next((contents.row_names for contents in found if contents.row_names is not None), None)
+    return DataFiles(views, row_names, labels, [text for contents in found for text in contents.left_out])
+
+
+def _listed(paths: Sequence[str | Path]) -> list[Path]:
+    """Return all files, those of folders in the order of their names."""
+    files: list[Path] = []
+    for path in (Path(path).absolute() for path in paths):
+        if not path.is_dir() or _is_csr_folder(path):
+            files.append(path)
+            continue
+        with one_kind_of_error(path):
+            inside = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
+        known = [file for file in inside if file.is_file() and file.suffix.lower() in _FILE_READERS]
+        if not known:
+            raise DataFileError(f"the folder {path} holds no data file; {_accepted()}")
+        unknown = [file for file in inside if file not in known]
+        if unknown:
+            raise DataFileError(f"{unknown[0]} is no data file; move it out of the folder, or list the files to read")
+        files += known
+    if not files:
+        raise DataFileError("no data file was given")
+    double = [path for path, count in Counter(files).items() if count > 1]
+    if double:
+        raise DataFileError(f"{double[0]} was given twice; every file is a view of its own")
+    return files
+
+
+def _read_one(path: Path, wanted: Wanted) -> DataFiles:
+    with one_kind_of_error(path):
+        if path.is_dir():
+            return views_of_arrays([FileView(path.stem, path, "csr", CsrFiles(path))], {}, path, wanted)
+        if not path.exists():
+            raise DataFileError(f"there is no file {path}")
+        if not path.is_file():
+            raise DataFileError(f"{path} is no plain file")
+        if not path.stat().st_size:
+            raise DataFileError(f"{path} is empty")
+        reader = _FILE_READERS.get(path.suffix.lower())
+        if reader is None:
+            raise DataFileError(f"{path} is of an unknown kind; {_accepted()}")
+        contents = reader(path, wanted)
+        for view in contents.views:
+            if contents.row_names is not None and len(contents.row_names) != view.n_rows:
+                raise DataFileError(f"{path} has {len(contents.row_names)} names of rows for {view.n_rows} rows")
+        return contents
+
+
+def _accepted() -> str:
+    return f"names of data files end in one of {', '.join(sorted(_FILE_READERS))}"
+
+
+def _with_different_names(views: list[FileView]) -> list[FileView]:
+    """Tell views of one name apart by their files, and where that does not do, by their numbers."""
+    counts = Counter(view.name for view in views)
+    named = [replace(v, name=f"{v.path.name}:{v.name}") if counts[v.name] > 1 else v for v in views]
+    counts = Counter(view.name for view in named)
+    return [
+        replace(view, name=f"{view.name} ({number})") if counts[view.name] > 1 else view
+        for number, view in enumerate(named)
+    ]
+
+
+def _check_row_counts(views: list[FileView], found: Sequence[DataFiles]) -> None:
+    first = views[0]
+    for view in views[1:]:
+        if view.n_rows != first.n_rows:
+            raise DataFileError(
+                f"{view.path} has {view.n_rows} rows in {view.name!r}, but {first.path} has {first.n_rows} in "
+                f"{first.name!r}; all views must have the same rows in the same order"
+            )
+    for contents in found:
+        if contents.labels is not None and len(contents.labels.codes) != first.n_rows:
+            count = len(contents.labels.codes)
+            where = f"{contents.views[0].path}: {contents.labels.column!r}"
+            raise DataFileError(f"{where} has {count} labels, but there are {first.n_rows} rows")
+    _check_row_names(found)
+
+
+def _check_row_names(found: Sequence[DataFiles]) -> None:
+    """Refuse files that name the same rows otherwise, or in another order."""
+    named = [(contents.views[0].path, contents.row_names) for contents in found if contents.row_names is not None]
+    for path, names in named[1:]:
+        first_path, first_names = named[0]
+        differ = np.flatnonzero(names != first_names)
+        if len(differ):
+            row = int(differ[0])
+            raise DataFileError(
+                f"row {row} is {str(names[row])!r} in {path}, but {str(first_names[row])!r} in {first_path}; bring the "
+                "rows into one order"
+            )
+
+
+def _check_finite(views: list[FileView]) -> None:
+    """Refuse missing values and infinity; readers look at their rows themselves, as they read them."""
+    for view in views:
+        if not view.in_memory:
+            continue
+
+        def place(row: int, column: int, view: FileView = view) -> str:
+            where = f"{view.path}" if len(views) == 1 else f"{view.path}, view {view.name!r}"
+            return name_entry(f"{where}, row {row}", column, view.feature_names)
+
+        here = slice(0, view.n_rows) if view.observed is None else np.flatnonzero(view.observed)
+        try:
+            # With several views, a row that is NaN throughout lacks the view.
+            refuse_not_finite(view.rows[here], here, place, gaps_allowed=len(views) > 1)
+        except ValueError as error:
+            raise DataFileError(str(error)) from error

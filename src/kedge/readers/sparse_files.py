@@ -1,0 +1,153 @@
+"""Rows of CSR matrices whose three parts are stored apart, as in a folder of .npy files."""
+
+import shutil
+import uuid
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.readers.npy import NpyItems
+from kedge.readers.stored_rows import StoredRows, check_matrix, check_numeric
+
+_PARTS = ("data", "indices", "indptr")
+_SHAPE = "shape.npy"
+
+
+class CsrRows(StoredRows):
+    """Base of readers of CSR matrices: a subclass opens data, indices and indptr, of which any slice can be read."""
+
+    # What messages call the matrix.
+    _where: str
+
+    def _opened(self) -> AbstractContextManager[tuple[Any, Any, Any]]:
+        """Open the three parts."""
+        raise NotImplementedError
+
+    def _check_lengths(self) -> None:
+        """Raise an error unless the parts fit each other."""
+        with self._opened() as (data, indices, indptr):
+            n_entries = self._n_entries = len(data)
+            if len(indptr) != self.n_rows + 1:
+                raise ValueError(
+                    f"{self._where}: indptr has {len(indptr)} entries, but {self.n_rows} rows need {self.n_rows + 1}"
+                )
+            if len(indices) != n_entries:
+                raise ValueError(f"{self._where}: data has {n_entries} entries, but indices has {len(indices)}")
+            first, last = int(indptr[0:1][0]), int(indptr[self.n_rows : self.n_rows + 1][0])
+        if first != 0 or last != n_entries:
+            raise ValueError(
+                f"{self._where}: indptr must go from 0 to {n_entries}, the number of entries, but goes from {first} to "
+                f"{last}"
+            )
+
+    def _row_bytes(self) -> float:
+        return self._n_entries * (self.dtype.itemsize + 8) / self.n_rows + 8
+
+    def _read_numbers(self, numbers: NDArray[np.intp]) -> sparse.csr_array:
+        with self._opened():  # kept open for all pieces
+            pieces = [rows[numbers[group] - first] for group, first, rows in self._pieces(numbers)]
+        return sparse.vstack([self._load(0, 0), *pieces], format="csr", dtype=self.dtype)
+
+    def _load(self, start: int, stop: int) -> sparse.csr_array:
+        shape = (stop - start, self.width)
+        if start == stop:
+            return sparse.csr_array(shape, dtype=self.dtype)
+        with self._opened() as parts:
+            indptr = np.asarray(parts[2][start : stop + 1]).astype(np.int64, copy=False)
+            self._check_starts(indptr, start)
+            data = np.asarray(parts[0][indptr[0] : indptr[-1]]).astype(self.dtype, copy=False)
+            indices = np.asarray(parts[1][indptr[0] : indptr[-1]])
+        starts = indptr - indptr[0]
+        self._check_columns(indices, starts, start)
+        return sparse.csr_array((data, indices, starts), shape=shape)
+
+    def _check_starts(self, indptr: NDArray[np.int64], first_row: int) -> None:
+        wrong = (np.diff(indptr) < 0) | (indptr[:-1] < 0) | (indptr[1:] > self._n_entries)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"{self._where}, row {first_row + row}: indptr says that its entries go from {indptr[row]} to "
+                f"{indptr[row + 1]} of {self._n_entries}; the matrix is damaged, write it again"
+            )
+
+    def _check_columns(self, indices: NDArray[Any], starts: NDArray[np.int64], first_row: int) -> None:
+        if not len(indices) or (indices.min() >= 0 and indices.max() < self.width):
+            return
+        entry = int(np.argmax((indices < 0) | (indices >= self.width)))
+        row = first_row + int(np.searchsorted(starts, entry, side="right")) - 1
+        raise ValueError(
+            f"{self._where}, row {row}: an entry is in column {indices[entry]}, but there are {self.width} columns; "
+            "the matrix is damaged, write it again"
+        )
+
+
+class CsrFiles(CsrRows):
+    """Rows of a CSR matrix in a folder with data.npy, indices.npy, indptr.npy and shape.npy; see `save_csr`."""
+
+    def __init__(self, folder: str | Path) -> None:
+        super().__init__()
+        root = Path(folder).absolute()
+        if root.suffix == ".npz":
+            raise ValueError(
+                f"{root}: a .npz file can only be read whole; pass scipy.sparse.load_npz(path), or write it once as a "
+                "folder with kedge.readers.sparse_files.save_csr(folder, matrix)"
+            )
+        if not root.exists():
+            raise FileNotFoundError(f"there is no folder {root}")
+        for file in (*(f"{part}.npy" for part in _PARTS), _SHAPE):
+            if not (root / file).is_file():
+                raise ValueError(f"{root} lacks {file}; save_csr(folder, matrix) writes such folders")
+        self.name, self._where = root.name, str(root)
+        shape, *self._parts = (_open_vector(root / file) for file in (_SHAPE, *(f"{part}.npy" for part in _PARTS)))
+        for part in (shape, *self._parts[1:]):
+            if part.dtype.kind not in "iu":
+                raise ValueError(f"{part.path}: entries must be integers, but they are stored as {part.dtype}")
+        self.set_matrix(tuple(shape[:].tolist()), self._parts[0].dtype, self._where)
+        self._check_lengths()
+
+    def _opened(self) -> AbstractContextManager[tuple[Any, Any, Any]]:
+        data, indices, indptr = self._parts
+        return nullcontext((data, indices, indptr))
+
+
+def _open_vector(path: Path) -> NpyItems:
+    items = NpyItems(path)
+    if len(items.shape) != 1:
+        raise ValueError(f"{path} must be a vector, but it has shape {items.shape}")
+    return items
+
+
+def save_csr(folder: str | Path, matrix: Any) -> None:
+    """Write a sparse matrix so that `CsrFiles` can read its rows; the folder appears when all of it is written.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder to make; it must not exist yet.
+    matrix : sparse matrix or array of shape (n_rows, n_features)
+        The matrix, of any format. Entries given twice are added up.
+    """
+    root = Path(folder).absolute()
+    if root.exists():
+        raise FileExistsError(f"{root} exists; remove it first or choose another name")
+    rows = sparse.csr_array(matrix)
+    check_matrix(rows.shape, "matrix")
+    check_numeric(rows.dtype, "matrix")
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    # Beside the folder, so that the last step is a rename within one disk.
+    unfinished = root.with_name(f".{root.name}-{uuid.uuid4().hex}")
+    unfinished.mkdir()
+    try:
+        for part in _PARTS:
+            np.save(unfinished / f"{part}.npy", getattr(rows, part))
+        np.save(unfinished / _SHAPE, np.array(rows.shape, dtype=np.int64))
+        unfinished.rename(root)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise

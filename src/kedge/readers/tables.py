@@ -1,0 +1,272 @@
+"""Rows of Parquet and Arrow files (also called Feather or IPC), and of folders of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kedge.readers.columns import Wanted, is_number, labels_of, load_pyarrow, refuse_double, row_names_of, sort_columns
+from kedge.readers.contents import DataFileError, DataFiles, FileView, shown
+from kedge.readers.stored_rows import StoredRows, name_entry
+
+PARQUET_SUFFIXES = (".parquet", ".pq")
+ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
+TABLE_SUFFIXES = PARQUET_SUFFIXES + ARROW_SUFFIXES
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file, and what it says about itself without its rows."""
+
+    path: Path
+    schema: Any  # A pyarrow.Schema: names and types of all columns.
+    group_rows: list[int]  # Rows of each row group (record batch in Arrow files).
+
+    @property
+    def group_word(self) -> str:
+        """What a group of rows is called in this format."""
+        return "row group" if self.path.suffix in PARQUET_SUFFIXES else "record batch"
+
+    def read_group(self, group: int, columns: list[str]) -> Any:
+        """Return these columns of one row group or record batch, as a table."""
+        pa = load_pyarrow()
+        try:
+            if self.path.suffix in PARQUET_SUFFIXES:
+                footer = _read_footer(self.path, self.path.stat().st_mtime_ns)
+                with load_pyarrow("pyarrow.parquet").ParquetFile(self.path, metadata=footer) as file:
+                    return file.read_row_group(group, columns=columns)
+            return _read_batch(self.path, group, [self.schema.get_field_index(name) for name in columns])
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, OSError, IndexError) as error:
+            raise ValueError(
+                f"{self.path}, group {group}: cannot be read as a {_format_name(self.path)}: {error}"
+            ) from error
+
+    def split_index(self) -> tuple[list[str], list[str]]:
+        """Return the columns that are not the index of a data frame, and those that are."""
+        try:
+            stored = (self.schema.pandas_metadata or {}).get("index_columns", [])
+        except (ValueError, AttributeError):  # a note of pandas that is no proper JSON says nothing
+            stored = []
+        index = [name for name in stored if isinstance(name, str) and name in self.schema.names]
+        return [name for name in self.schema.names if name not in index], index
+
+
+def inspect_table(path: Path) -> TableFile:
+    """Look at schema and row counts."""
+    pa = load_pyarrow()
+    try:
+        _check_first_bytes(path)
+        if path.suffix in PARQUET_SUFFIXES:
+            metadata = _read_footer(path, path.stat().st_mtime_ns)
+            counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+            return TableFile(path, metadata.schema.to_arrow_schema(), counts)
+        with pa.OSFile(str(path)) as file, load_pyarrow("pyarrow.ipc").open_file(file) as reader:
+            schema, n_batches = reader.schema, reader.num_record_batches
+        # Arrow tells a batch's rows only after it has read at least one column of it.
+        one = next((place for place, field in enumerate(schema) if is_number(field.type)), 0)
+        return TableFile(path, schema, [_read_batch(path, group, [one]).num_rows for group in range(n_batches)])
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} cannot be read as a {_format_name(path)}: {error}") from error
+
+
+@lru_cache(maxsize=1)
+def _read_footer(path: Path, changed_at: int) -> Any:
+    """Return the metadata of a Parquet file; those of the last file are kept, because large ones take long to parse."""
+    return load_pyarrow("pyarrow.parquet").read_metadata(path)
+
+
+def _check_first_bytes(path: Path) -> None:
+    """Refuse a file that does not begin as its format does: Arrow looks at the end only, and would read on."""
+    expected = b"PAR1" if path.suffix in PARQUET_SUFFIXES else b"ARROW1"
+    with path.open("rb") as file:
+        if file.read(len(expected)) != expected:
+            raise OSError(f"it does not begin with {expected.decode()}")
+
+
+def _read_batch(path: Path, group: int, places: list[int]) -> Any:
+    pa, ipc = load_pyarrow(), load_pyarrow("pyarrow.ipc")
+    options = ipc.IpcReadOptions(included_fields=sorted(places))
+    with pa.OSFile(str(path)) as file, ipc.open_file(file, options=options) as reader:
+        table = pa.Table.from_batches([reader.get_batch(group)])
+    # A damaged batch may claim more rows than its buffers hold, and nobody else looks.
+    table.validate()
+    return table
+
+
+def _format_name(path: Path) -> str:
+    if path.suffix in PARQUET_SUFFIXES:
+        return "Parquet file"
+    return "file in Arrow format (files in the streaming format, or Feather version 1, must be written again)"
+
+
+class ParquetRows(StoredRows):
+    """Rows of a Parquet or Arrow file, or of a folder of such files in the order of their names.
+
+    A row group (record batch) is decoded whole, and the last one is kept, so one of them must fit in memory, and one
+    for each thread that reads: write files with row groups of some 10,000 rows. Missing values are read as NaN,
+    and numbers as float32 only if all columns are.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file (.parquet, .pq, .arrow, .feather, .ipc) or a folder of them. Names that start with "_" or "." are passed
+        over. Partitioned folders ("name=value") are not read.
+    columns : sequence of str, default=None
+        Columns to read, in this order; None reads all of them in the order of the first file, without the index that
+        pandas stores.
+    """
+
+    def __init__(self, path: str | Path, columns: Sequence[str] | None = None) -> None:
+        super().__init__()
+        root = Path(path).absolute()
+        self.name = root.name
+        files = self._files = [inspect_table(file) for file in _table_paths(root)]
+        first = files[0]
+        self._columns = self.feature_names = list(first.split_index()[0] if columns is None else columns)
+        refuse_double(self._columns, first.path)
+        if not self._columns:
+            raise ValueError(f"{first.path} has no columns to read")
+        for file in files:
+            _check_columns(file, self._columns, complete=columns is None, first=first)
+        self.width = len(self._columns)
+        is_float32 = load_pyarrow().types.is_float32
+        single = all(is_float32(file.schema.field(name).type) for file in files for name in self._columns)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        # Every band is a group that holds rows: number of the file, and number of the group in it.
+        counts = [(n, group, count) for n, file in enumerate(files) for group, count in enumerate(file.group_rows)]
+        self._groups = [(number, group) for number, group, count in counts if count]
+        if not self._groups:
+            raise ValueError(f"{self.name} has no rows")
+        self._edges = np.cumsum([0, *(count for *_, count in counts if count)], dtype=np.intp)
+        self.n_rows = int(self._edges[-1])
+
+    def place(self, row: int, column: int) -> str:
+        """Return where an entry is: file, row in that file, row group and column."""
+        number, group = self._groups[self._band_of(row)]
+        file = self._files[number]
+        name = file.path.name if file.path.name == self.name else f"{self.name}/{file.path.name}"
+        row -= sum(sum(before.group_rows) for before in self._files[:number])
+        return name_entry(f"{name}, row {row} ({file.group_word} {group})", column, self.feature_names)
+
+    def _load(self, start: int, stop: int) -> NDArray[Any]:
+        if start == stop:
+            return np.empty((0, self.width), dtype=self.dtype)
+        number, group = self._groups[self._band_of(start)]
+        file, n_rows = self._files[number], stop - start
+        table = file.read_group(group, self._columns)
+        if table.num_rows != n_rows:
+            raise ValueError(
+                f"{file.path} has changed: group {group} had {n_rows} rows and has {table.num_rows}; fit again"
+            )
+        number_type = load_pyarrow().from_numpy_dtype(self.dtype)
+        block = np.empty((n_rows, self.width), dtype=self.dtype)
+        for place, name in enumerate(self._columns):
+            # Not "safe": integers beyond 2^53 are rounded, as NumPy does.
+            block[:, place] = table.column(name).cast(number_type, safe=False).to_numpy()
+        return block
+
+
+def _table_paths(root: Path) -> list[Path]:
+    if not root.exists():
+        raise FileNotFoundError(f"there is no file or folder {root}")
+    if not root.is_dir():
+        if root.suffix not in TABLE_SUFFIXES:
+            raise ValueError(f"{root}: the name of a table must end in one of {', '.join(TABLE_SUFFIXES)}")
+        return [root]
+    inside = sorted(path for path in root.iterdir() if not path.name.startswith(("_", ".")))
+    for path in inside:
+        if path.is_dir():
+            kind = "a partition" if "=" in path.name else "a folder"
+            raise ValueError(
+                f"{root} holds {kind}, {path.name!r}; only files directly in the folder are read: write the rows to "
+                "one folder without partitions"
+            )
+    tables = [path for path in inside if path.suffix in TABLE_SUFFIXES]
+    if not tables:
+        raise ValueError(f"{root} holds no table; names must end in one of {', '.join(TABLE_SUFFIXES)}")
+    return tables
+
+
+def _check_columns(file: TableFile, columns: list[str], complete: bool, first: TableFile) -> None:
+    """Raise an error unless a file has these columns, all of numbers, and no others where `complete`."""
+    stored = list(file.schema.names)
+    refuse_double(stored, file.path)
+    for name in columns:
+        if name not in set(stored):
+            where = "" if file is first else f", which {first.path.name} has"
+            known = ", ".join(repr(name) for name in stored[:8])
+            more = f" and {len(stored) - 8} more" if len(stored) > 8 else ""
+            raise ValueError(f"{file.path} lacks column {name!r}{where}; its columns are {known}{more}")
+        kind = file.schema.field(name).type
+        if not is_number(kind):
+            raise ValueError(
+                f"{file.path}: column {name!r} holds {kind} and not numbers; drop it, or select the columns to use "
+                "with ParquetRows(path, columns=[...])"
+            )
+    extra = [name for name in file.split_index()[0] if name not in set(columns)] if complete else []
+    if extra:
+        raise ValueError(
+            f"{file.path} has column {extra[0]!r}, which {first.path.name} lacks; all files need the same columns"
+        )
+
+
+def read_table(path: Path, wanted: Wanted) -> DataFiles:
+    """Read a table: whole if it is small, else one row group at a time."""
+    table = inspect_table(path)
+    n_rows = sum(table.group_rows)
+    if not table.schema.names or not n_rows:
+        raise DataFileError(f"{path} is empty: {n_rows} rows, {len(table.schema.names)} columns")
+    if min(table.group_rows) < 0:
+        raise DataFileError(f"{path} is damaged: it has a {table.group_word} of {min(table.group_rows)} rows")
+    wanted.limits.check_rows(n_rows, path)
+    names, index = table.split_index()
+    if not names:
+        raise DataFileError(f"{path} has no columns besides an index")
+    kinds = {name: table.schema.field(table.schema.get_field_index(name)).type for name in table.schema.names}
+    columns = sort_columns(path, names, [kinds[name] for name in names], wanted)
+    features = [names[place] for place in columns.features]
+    largest = 8 * len(features) * max(table.group_rows)
+    # The decoded columns, and the block made of them.
+    wanted.limits.check_whole(2 * largest, path, f"one {table.group_word} of {max(table.group_rows):,} rows")
+    rows: Any = ParquetRows(path, features)
+    if rows.dtype.itemsize * rows.width * n_rows <= wanted.limits.whole_bytes:
+        rows = rows.read(slice(0, n_rows))
+    kind = "parquet" if path.suffix in PARQUET_SUFFIXES else "arrow"
+    types = load_pyarrow().types
+    label = None if columns.label is None else names[columns.label]
+    named_by = None if columns.row_names is None else names[columns.row_names]
+    if (
+        named_by is None
+        and len(index) == 1
+        and (types.is_string(kinds[index[0]]) or types.is_large_string(kinds[index[0]]))
+    ):
+        named_by = index[0]
+    return DataFiles(
+        [FileView(path.stem, path, kind, rows, features)],
+        None if named_by is None else row_names_of(_read_column(table, named_by), named_by, path),
+        None if label is None else labels_of(_read_column(table, label), label, path),
+    )
+
+
+def _read_column(table: TableFile, name: str) -> Any:
+    pa = load_pyarrow()
+    chunks = []
+    for group, count in enumerate(table.group_rows):
+        if not count:
+            continue
+        column = table.read_group(group, [name]).column(name)
+        column.validate(full=True)
+        if len(column) != count:
+            raise DataFileError(f"{table.path}: column {shown(name)} has {len(column)} of {count} rows")
+        chunks += [
+            chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk for chunk in column.chunks
+        ]
+    return pa.chunked_array(chunks)

@@ -1,1 +1,0 @@
-"""Where rows come from: blocks of the views, scaled on the way."""
