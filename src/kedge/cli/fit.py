@@ -15,7 +15,7 @@ from kedge.cli.run_folder import check_place, new_folder
 from kedge.cli.run_record import MODEL_FILE, REPORT_FILE, RUN_FILE, describe_run, to_json
 from kedge.cli.summary import print_summary
 from kedge.data_files import DataFiles, read_data_files
-from kedge.model_files.saving import save
+from kedge.model_files import save
 from kedge.msgl import MSGL
 from kedge.plots.numbers.layers import Layer, layers_of
 from kedge.progress import show_progress

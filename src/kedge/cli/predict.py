@@ -12,7 +12,7 @@ from kedge.cli.label_tables import label_suffix, write_labels
 from kedge.cli.run_record import MODEL_FILE
 from kedge.data_files import DataFileError, DataFiles, read_data_files
 from kedge.data_files.column_choice import FittedColumns
-from kedge.model_files.loading import load
+from kedge.model_files import load
 from kedge.whole_file import replace_whole
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kedge.cli.run_record import MODEL_FILE, REPORT_FILE, RUN_FILE
 from kedge.data_files import DataFileError, DataFiles, read_data_files
 from kedge.data_files.column_choice import FittedColumns
-from kedge.model_files.loading import load
+from kedge.model_files import load
 from kedge.report import write_report
 
 _LABELS_FILE = "labels.csv"
