@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kedge.baselines.memory import largest_that_fits, machine_memory, refuse
+from kedge.baselines.memory import largest_that_fits, refuse
 from kedge.core.row_problem import View
 from kedge.core.scaling import ViewScaling
 from kedge.inputs import ReadsViews
 from kedge.kernels.selection import one_thread_per_library
+from kedge.memory import machine_memory
 from kedge.parameters import checked_fit, scale_per_view
 from kedge.sources.arrays import learn_array_scaling
 from kedge.sources.stored_view import StoredView

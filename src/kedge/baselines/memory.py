@@ -1,23 +1,9 @@
-"""What a method would need and what the machine has: sizes that do not fit are refused before anything is allocated."""
+"""What a method would need: sizes that do not fit are refused before anything is allocated."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import NoReturn
 
 _GIB = 2**30
-# Where Linux says how much a container may use.
-_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-
-
-def machine_memory() -> int:
-    """Return the bytes of memory of this machine, or of the container that the process runs in, if that is less."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
-    for path in map(Path, _CONTAINER_LIMITS):
-        if path.exists() and path.read_text().strip().isdigit():
-            limits.append(int(path.read_text()))
-    # Where the system does not tell, nothing is refused.
-    return min(limits, default=2**63 - 1)
 
 
 def refuse(method: str, n_samples: int, needed: int, largest: int, limit: float, *, is_own: bool) -> NoReturn:

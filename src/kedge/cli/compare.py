@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kedge.baselines.memory import machine_memory
 from kedge.comparison import Comparison, compare, read_methods
-from kedge.comparison.tables import Table as PlainTable
+from kedge.comparison.result import Table as PlainTable
 from kedge.data_files import DataFiles, FileView, read_data_files
+from kedge.memory import machine_memory
 from kedge.whole_file import replace_whole
 
 _GIB = 2**30

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from kedge.baselines.memory import machine_memory
 from kedge.kernels.selection import default_threads
+from kedge.memory import machine_memory
 from kedge.progress import show_progress
 from kedge.reproduce.campaign import Resources, run_campaign
 from kedge.reproduce.pages import write_overview, write_pages

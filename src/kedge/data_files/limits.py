@@ -5,8 +5,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from kedge.baselines.memory import machine_memory
 from kedge.data_files.refusal import DataFileError
+from kedge.memory import machine_memory
 
 _GIB = 2**30
 # Matrices up to this size are read whole.
