@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kedge.cli.run_record import MODEL_FILE, REPORT_FILE, RUN_FILE
+from kedge.cli.run_folder import MODEL_FILE, REPORT_FILE, RUN_FILE
 from kedge.data_files import DataFileError, DataFiles, read_data_files
 from kedge.data_files.column_choice import FittedColumns
 from kedge.model_files import load
