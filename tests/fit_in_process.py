@@ -2,10 +2,10 @@
 
 import io
 
-from kedge.comparison import fit_alone as fit_alone_module
+from kedge.comparison import methods
 
 
 def fit_here(monkeypatch):
     """Let ``compare`` fit in this process, without a watch on its memory."""
-    monkeypatch.setattr(fit_alone_module, "_watch_memory", lambda task, out: None)
-    monkeypatch.setattr("kedge.comparison.comparing.fit_alone", lambda task: fit_alone_module._fit(task, io.BytesIO()))
+    monkeypatch.setattr(methods, "_watch_memory", lambda *arguments: None)
+    monkeypatch.setattr("kedge.comparison.fit_alone", lambda *task: methods._fit(io.BytesIO(), *task))

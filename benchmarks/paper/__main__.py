@@ -14,8 +14,8 @@ from benchmarks.paper.pages import write_overview, write_pages
 from benchmarks.paper.plan import QUICK, WHOLE, Cut, Experiment, available_data, experiments, pending_units
 from benchmarks.paper.results import ResultsFile
 from kedge.kernels.selection import default_threads
+from kedge.memory import machine_memory
 from kedge.progress import show_progress
-from kedge.readers.contents import machine_memory
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "python -m benchmarks.paper") -> int:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from kedge import baselines, datasets, kernels, metrics
     from kedge.anchors.select import select_anchors
     from kedge.kernels.simplex import simplex_qp
-    from kedge.model_files.loading import load
-    from kedge.model_files.saving import save
+    from kedge.model_files import load, save
     from kedge.msgl import MSGL
     from kedge.partition.communities import communities
     from kedge.partition.consensus import consensus
@@ -43,8 +42,8 @@ _HOMES = {
     "SGL": "kedge.sgl",
     "communities": "kedge.partition.communities",
     "consensus": "kedge.partition.consensus",
-    "load": "kedge.model_files.loading",
-    "save": "kedge.model_files.saving",
+    "load": "kedge.model_files",
+    "save": "kedge.model_files",
     "select_anchors": "kedge.anchors.select",
     "simplex_qp": "kedge.kernels.simplex",
 }

@@ -36,8 +36,15 @@ class FittedAnchorGraph:
     n_jobs: int | None
     predict_with: str
     signed: bool
+    # What a fit leaves; model files are checked against these types.
     graph_: Any
     labels_: Any
+    embedding_: Any
+    confidence_: Any
+    objective_: NDArray[np.float64]
+    n_components_: int
+    auto_report_: dict[str, Any] | None
+    ridge_factors_: NDArray[np.float64] | None
     graph_anchors_: Any
     embedding_anchors_: Any
     used_anchors_: NDArray[np.intp]

@@ -177,6 +177,10 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = MSGL_RULES
 
+    view_prior_: NDArray[np.float64]
+    view_weights_: NDArray[np.float64]
+    view_weights_history_: NDArray[np.float64]
+
     def __init__(
         self,
         n_clusters: int | str = "auto",

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from kedge import baselines
+from kedge import memory as machine
 from kedge.baselines import memory
 
 
@@ -34,6 +35,15 @@ def test_nothing_large_is_allocated_before_the_refusal():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100e6
+
+
+def test_memory_of_the_machine_is_that_of_the_container_if_less(monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    limit.write_text("12345\n")
+    monkeypatch.setattr(machine, "_CONTAINER_LIMITS", (str(limit),))
+    assert machine.machine_memory() == 12345
+    limit.write_text("max\n")
+    assert machine.machine_memory() > 2**28
 
 
 def test_bisection_finds_the_last_size_that_fits():

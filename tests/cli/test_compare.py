@@ -128,7 +128,7 @@ def test_rows_that_were_left_on_disk_are_read_and_too_many_are_refused(tmp_path,
 def test_the_table_of_a_terminal_has_its_notes_below(capsys):
     from rich.console import Console
 
-    from kedge.comparison.tables import Table
+    from kedge.comparison.result import Table
 
     table = Table("3 rows", ["method", "seconds", "notes"], [["sgl", "0.5", "a [long] note"], ["kmeans", "0.1", ""]])
     compare_module._show_on_terminal(Console(width=60), table)

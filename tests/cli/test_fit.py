@@ -249,3 +249,14 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_data_are_read(run,
     # Permissions do not bind those who often run tests.
     monkeypatch.setattr("os.access", lambda *arguments: False)
     refused(run("fit", "not-there.csv", "--out", "done"), f"nothing can be written to {tmp_path}")
+
+
+def test_a_fit_loads_no_baseline(tmp_path):
+    np.savetxt(tmp_path / "rows.csv", np.random.default_rng(0).normal(size=(40, 3)), delimiter=",", header="a,b,c")
+    program = (
+        "import sys; from kedge.cli.commands import app; app(['fit', 'rows.csv', '-k', '2'], standalone_mode=False); "
+        "print([name for name in sys.modules if name.startswith('kedge.baselines')])"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -12,18 +12,19 @@ import kedge
 PACKAGE = Path(kedge.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # Each room may import from the rooms to its right only; files at the top level are the room "method".
-ORDER = ["cli", "report", "plots", "comparison", "model_files", "baselines"]
+ORDER = ["cli", "report", "plots", "comparison", "model_files", "model_values", "baselines"]
 ORDER += ["method", "engines", "readers", "anchors", "partition"]
 ORDER += ["core", "kernels", "metrics", "datasets"]
 CORE_ROOMS = {"anchors", "partition", "core", "kernels", "metrics", "datasets"}
 METHOD = {path.stem for path in PACKAGE.glob("*.py")} - {
     "__init__",
     "__main__",
-    "metrics",
+    "memory",
     "optional_libraries",
     "progress",
     "user_warnings",
     "whole_file",
+    *ORDER,
 }
 CORE_LIBRARIES = {"numpy", "scipy", "sklearn", "threadpoolctl"}
 

@@ -6,12 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from kedge.comparison import process_memory
-from kedge.comparison.fit_alone import fit_alone
-from kedge.comparison.fit_task import FitTask
-from kedge.comparison.method_names import MethodChoice
-from kedge.comparison.process_memory import PeakMemory
+from kedge import memory as process_memory
+from kedge.comparison import MethodChoice
+from kedge.comparison.methods import fit_alone
 from kedge.inputs import Views
+from kedge.memory import PeakMemory
 
 MIB = 2**20
 
@@ -20,7 +19,7 @@ MIB = 2**20
 def test_a_peak_that_is_over_is_still_seen_and_an_older_one_is_not():
     # In a process of its own: what earlier tests leave behind is freed, or used again, at any time.
     program = (
-        "import numpy as np; from kedge.comparison.process_memory import PeakMemory; older = np.ones(12 << 20); "
+        "import numpy as np; from kedge.memory import PeakMemory; older = np.ones(12 << 20); "
         "del older; memory = PeakMemory(); before = memory.read(); array = np.ones(6 << 20); del array; "
         "print(before, memory.read())"
     )
@@ -49,7 +48,7 @@ def test_neither_the_parent_nor_the_rows_count_in_the_memory_of_a_fit():
     ballast = np.ones(200 * MIB // 8)
     rows = np.random.default_rng(0).normal(size=(40_000, 100))
     assert rows.nbytes > 30 * MIB
-    record = fit_alone(FitTask(MethodChoice("kmeans", {"n_init": 1, "max_iter": 2}), Views([rows], ("X",)), 2, 0, None))
+    record = fit_alone(MethodChoice("kmeans", {"n_init": 1, "max_iter": 2}), Views([rows], ("X",)), 2, 0, None)
     assert ballast[0] == 1
     # k-means copies the rows once and keeps some numbers per row.
     assert 0.9 * rows.nbytes < record.peak_bytes < 3 * rows.nbytes
@@ -59,14 +58,14 @@ def test_a_process_that_dies_is_said_in_the_record(monkeypatch):
     program = (
         "import os, sys; sys.stdin.buffer.read(); print('last words', file=sys.stderr); sys.stderr.flush(); os._exit(7)"
     )
-    monkeypatch.setattr("kedge.comparison.fit_alone._PROGRAM", program)
-    record = fit_alone(FitTask(MethodChoice("kmeans"), Views([np.eye(4)], ("X",)), 2, 0, None))
+    monkeypatch.setattr("kedge.comparison.methods._PROGRAM", program)
+    record = fit_alone(MethodChoice("kmeans"), Views([np.eye(4)], ("X",)), 2, 0, None)
     assert record.labels is None
     assert record.reason == "its process ended with code 7: last words"
 
 
 def test_a_process_that_does_not_even_listen_is_said_in_the_record(monkeypatch):
-    monkeypatch.setattr("kedge.comparison.fit_alone._PROGRAM", "import os; os.close(0); os.kill(os.getpid(), 9)")
+    monkeypatch.setattr("kedge.comparison.methods._PROGRAM", "import os; os.close(0); os.kill(os.getpid(), 9)")
     rows = np.zeros((1_000_000, 4))
-    record = fit_alone(FitTask(MethodChoice("kmeans"), Views([rows], ("X",)), 2, 0, None))
+    record = fit_alone(MethodChoice("kmeans"), Views([rows], ("X",)), 2, 0, None)
     assert "killed" in record.reason

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import kedge
-from kedge.cli.one_line import BAD_INPUT
+from kedge.cli.commands import BAD_INPUT
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -32,11 +32,12 @@ def fail_at_call(number, error, function):
 
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
+HEADER = "numpy.lib.format.write_array_header_1_0"
 FAILURES = {
     "at the last step": ("os.replace", lambda: fail_with(PermissionError("in use"))),
     "when the disk is synchronised": ("os.fsync", lambda: fail_with(OSError(errno.EIO, "Input/output error"))),
-    "in the middle": ("numpy.lib.format.write_array", lambda: fail_at_call(5, FULL, npy.write_array)),
-    "by an interrupt": ("numpy.lib.format.write_array", lambda: fail_at_call(2, KeyboardInterrupt(), npy.write_array)),
+    "in the middle": (HEADER, lambda: fail_at_call(5, FULL, npy.write_array_header_1_0)),
+    "by an interrupt": (HEADER, lambda: fail_at_call(2, KeyboardInterrupt(), npy.write_array_header_1_0)),
     "in the description": ("json.dumps", lambda: fail_with(ValueError("no"))),
 }
 

@@ -6,7 +6,6 @@ import pytest
 from data_file_writers import COLUMNS, WRITERS, anndata_of, table_of, write_modalities
 from scipy import io, sparse
 
-from kedge.readers import contents
 from kedge.readers.contents import DataFileError, Limits
 from kedge.readers.open import read_data_files
 from kedge.readers.sparse_files import save_csr
@@ -189,12 +188,3 @@ def test_what_cannot_be_read_is_one_kind_of_error(tmp_path):
             read_data_files(given)
     with pytest.raises(DataFileError, match="holds no data file"):
         read_data_files([tmp_path])
-
-
-def test_memory_of_the_machine_is_that_of_the_container_if_less(monkeypatch, tmp_path):
-    limit = tmp_path / "memory.max"
-    limit.write_text("12345\n")
-    monkeypatch.setattr(contents, "_CONTAINER_LIMITS", (str(limit),))
-    assert contents.machine_memory() == 12345
-    limit.write_text("max\n")
-    assert contents.machine_memory() > 2**28

@@ -16,9 +16,9 @@ from kedge.core.rows import View
 from kedge.core.scaling import ViewScaling
 from kedge.inputs import ReadsViews
 from kedge.kernels.selection import one_thread_per_library
+from kedge.memory import machine_memory
 from kedge.parameters import checked_fit, scale_per_view
 from kedge.readers.arrays import learn_array_scaling
-from kedge.readers.contents import machine_memory
 from kedge.readers.stored_rows import StoredView
 
 

@@ -1,14 +1,99 @@
-"""The commands, on typer (extra ``cli``)."""
+"""The commands, on typer (extra ``cli``); errors are one line on stderr and an exit code, never a traceback."""
 
 import importlib
+import os
 import sys
+import warnings
+from collections.abc import Callable
+from functools import wraps
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from kedge.cli.one_line import BAD_INPUT, OneLineErrors, run_quietly, say
+BAD_INPUT, INTERRUPTED, OWN_FAULT = 2, 130, 1
+
+
+class OneLineErrors(TyperGroup):
+    """A group of commands whose usage errors take one line."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line; errors of the parser are those exceptions that can format themselves."""
+        if not options.pop("standalone_mode", True):
+            return super().main(*args, **(options | {"standalone_mode": False}))
+        try:
+            code = super().main(*args, **(options | {"standalone_mode": False}))
+        except Exception as error:
+            if not hasattr(error, "format_message"):
+                raise
+            command = _command_of(getattr(error, "ctx", None))
+            if type(error).__name__ == "NoArgsIsHelpError":
+                print(error.format_message(), file=sys.stderr)
+            else:
+                say(command, f"{_one_line(error.format_message())} (see {command} --help)")
+            sys.exit(BAD_INPUT)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def one_line_errors(command: Callable[..., int]) -> Callable[..., None]:
+    """Let a command that returns an exit code end in one line if it fails.
+
+    Warnings are shown at the end, a line each, and only after success.
+    """
+    name = f"kedge {command.__name__.removesuffix('_command')}"
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("default")
+                # Names of columns are compared here, file against model.
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                code = command(*arguments, **options)
+        except KeyboardInterrupt:
+            say(name, "stopped; nothing was written")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            if os.environ.get("KEDGE_TRACEBACK"):
+                raise
+            raise typer.Exit(_say_what_failed(name, error)) from None
+        if not options.get("as_json"):
+            for text in dict.fromkeys(_one_line(str(warning.message)) for warning in caught):
+                say(name, f"note: {text}")
+        raise typer.Exit(code)
+
+    return run
+
+
+def _say_what_failed(command: str, error: Exception) -> int:
+    text = _one_line(str(error)) or type(error).__name__
+    # What input can cause; anything else is a fault of kedge.
+    if isinstance(error, ValueError | OSError | MemoryError | ImportError):
+        say(command, "not enough memory; lower --memory" if text == "MemoryError" else text)
+        return BAD_INPUT
+    say(command, f"unexpected {type(error).__name__}: {text}; KEDGE_TRACEBACK=1 shows where")
+    return OWN_FAULT
+
+
+def say(command: str, text: str) -> None:
+    """Print a line on stderr."""
+    print(f"{command}: {text}", file=sys.stderr)
+
+
+def _command_of(context: Any) -> str:
+    """Return the command as users type it, however this process was started."""
+    if context is None:
+        return "kedge"
+    return f"kedge{context.command_path[len(context.find_root().command_path) :]}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
 
 SUMMARY = """Subspace clustering, linear in the number of rows.
 
@@ -41,6 +126,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 
 @app.command(name="fit")
+@one_line_errors
 def fit_command(
     data: Data,
     k: Clusters = "auto",
@@ -60,23 +146,22 @@ def fit_command(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: all processors.")] = None,
     as_json: Json = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the results of an earlier run.")] = False,
-) -> None:
+) -> int:
     """Cluster the rows of data files; labels, model and record of the run go to a folder.
 
     The folder holds labels (.csv and .parquet), layers (the same at other numbers of clusters), model.kedge and
     run.json, and appears when all of it is written.
     """
+    from kedge.cli.fit import fit_files
 
-    def run() -> int:
-        from kedge.cli.fit import FitOptions, fit_files
-
-        options = FitOptions(k, columns, drop, label_column, alpha, beta, anchors, structure, seed, memory, threads)
-        return fit_files(data, options, out=out, report=report, as_json=as_json, overwrite=overwrite)
-
-    raise typer.Exit(run_quietly("kedge fit", run, quiet=as_json))
+    reading = {"columns": columns, "drop": drop, "label_column": label_column, "memory": memory}
+    settings = {"alpha": alpha, "beta": beta, "anchors": anchors, "structure": structure}
+    parameters = fit_parameters(k, seed, settings) | {"n_jobs": threads}
+    return fit_files(data, reading, parameters, out=out, report=report, as_json=as_json, overwrite=overwrite)
 
 
 @app.command(name="predict")
+@one_line_errors
 def predict_command(
     model: Annotated[Path, typer.Argument(help="Folder of a run, or a model file.")],
     data: Data,
@@ -89,30 +174,24 @@ def predict_command(
     columns: Columns = None,
     drop: Drop = None,
     memory: Memory = None,
-) -> None:
+) -> int:
     """Give new rows the clusters of a model, and say how sure it is; columns are found by their names."""
+    from kedge.cli.predict import predict_files
 
-    def run() -> int:
-        from kedge.cli.predict import predict_files
-
-        return predict_files(model, data, out=out, columns=columns, drop=drop, memory=memory)
-
-    raise typer.Exit(run_quietly("kedge predict", run))
+    return predict_files(model, data, out=out, columns=columns, drop=drop, memory=memory)
 
 
 @app.command(name="report")
-def report_command(run_dir: Annotated[Path, typer.Argument(help="Folder that kedge fit left.")]) -> None:
+@one_line_errors
+def report_command(run_dir: Annotated[Path, typer.Argument(help="Folder that kedge fit left.")]) -> int:
     """Write report.html into the folder of a run."""
+    from kedge.cli.report import write_run_report
 
-    def run() -> int:
-        from kedge.cli.report import write_run_report
-
-        return write_run_report(run_dir)
-
-    raise typer.Exit(run_quietly("kedge report", run))
+    return write_run_report(run_dir)
 
 
 @app.command(name="compare")
+@one_line_errors
 def compare_command(
     data: Data,
     methods: Annotated[
@@ -126,25 +205,12 @@ def compare_command(
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(help="File for the table: .csv, .md or .html.")] = None,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Cluster the same data by several methods and set the results side by side."""
+    from kedge.cli.compare import compare_files
 
-    def run() -> int:
-        from kedge.cli.compare import compare_files
-
-        return compare_files(
-            data=data,
-            methods=methods,
-            k=k,
-            label_column=label_column,
-            columns=columns,
-            drop=drop,
-            seed=seed,
-            out=out,
-            json=as_json,
-        )
-
-    raise typer.Exit(run_quietly("kedge compare", run, quiet=as_json))
+    reading = {"columns": columns, "drop": drop, "label_column": label_column}
+    return compare_files(data, reading, methods, count_or_auto(k, "-k"), checked_seed(seed), out=out, as_json=as_json)
 
 
 @app.command()
@@ -169,3 +235,46 @@ def reproduce_command(context: typer.Context) -> None:
     sys.path.insert(0, str(checkout))
     program = importlib.import_module("benchmarks.paper.__main__")
     raise typer.Exit(program.main(context.args, program="kedge reproduce"))
+
+
+def fit_parameters(k: str, seed: int, settings: dict[str, str | None]) -> dict[str, Any]:
+    """Return the parameters of the estimator that were given."""
+    given: dict[str, Any] = {"n_clusters": count_or_auto(k, "-k")}
+    for name, text in settings.items():
+        if text is None:
+            continue
+        if name == "structure" and text not in ("soft", "exact"):
+            raise ValueError(f"--structure must be soft or exact: {text!r}")
+        if name == "anchors":
+            given["n_anchors"] = count_or_auto(text, "--anchors")
+        else:
+            given[name] = text if name == "structure" else _number_or_auto(text, f"--{name}")
+    return given | {"random_state": checked_seed(seed)}
+
+
+def count_or_auto(text: str, option: str) -> int | str:
+    """Return a whole number above zero, or "auto"."""
+    if text == "auto":
+        return text
+    if not (text.isdecimal() and text.isascii() and len(text) < 10 and int(text) > 0):
+        raise ValueError(f"{option} must be a whole number above zero, or auto: {text!r}")
+    return int(text)
+
+
+def _number_or_auto(text: str, option: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{option} must be a number that is not negative, or auto: {text!r}")
+    return number
+
+
+def checked_seed(seed: int) -> int:
+    """Return a seed that NumPy takes."""
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"--seed must be a whole number from 0 to {2**32 - 1}: {seed}")
+    return seed

@@ -1,6 +1,6 @@
 """``kedge compare``: the same data files under several methods, in one table."""
 
-import json as json_format
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kedge.comparison import Comparison, compare, read_methods
-from kedge.comparison.tables import Table as PlainTable
-from kedge.readers.contents import DataFiles, FileView, machine_memory
+from kedge.comparison.result import Table as PlainTable
+from kedge.memory import machine_memory
+from kedge.readers.contents import DataFiles, FileView
 from kedge.readers.open import read_data_files
 from kedge.whole_file import replace_whole
 
@@ -29,26 +30,21 @@ _FORMS: dict[str, Callable[[Comparison], str]] = {
 
 
 def compare_files(
-    *,
     data: list[Path],
+    reading: dict[str, Any],
     methods: str | None,
-    k: str,
-    label_column: str | None,
-    columns: str | None,
-    drop: str | None,
+    n_clusters: int | str,
     seed: int,
+    *,
     out: Path | None,
-    json: bool,
+    as_json: bool,
 ) -> int:
     """Read, run every method, show or write the table, and return the exit code: 1 if no method has a result."""
     # What can be wrong without looking at the data is found before anything is read.
     choices = None if methods is None else read_methods(methods)
-    n_clusters = _count(k)
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"--seed must be a whole number from 0 to {2**32 - 1}: {seed}")
     form = None if out is None else _form_of(out)
     with Console(stderr=True).status("kedge: reading") as status:
-        files = read_data_files(data, columns=columns, drop=drop, label_column=label_column)
+        files = read_data_files(data, **reading)
         comparison = compare(
             _rows(files),
             n_clusters,
@@ -61,21 +57,13 @@ def compare_files(
     if out is not None and form is not None:
         with replace_whole(out) as file:
             file.write(form(comparison).encode())
-    if json:
-        print(json_format.dumps(comparison.to_dict()))
+    if as_json:
+        print(json.dumps(comparison.to_dict()))
     else:
         _show(comparison, files.left_out)
         if out is not None:
             print(f"written to {out}")
     return 0 if comparison.finished else 1
-
-
-def _count(k: str) -> int | str:
-    if k == "auto":
-        return k
-    if not (k.isascii() and k.isdecimal() and len(k) < 10 and int(k) > 0):
-        raise ValueError(f"-k must be a whole number above zero, or auto: {k!r}")
-    return int(k)
 
 
 def _form_of(out: Path) -> Callable[[Comparison], str]:

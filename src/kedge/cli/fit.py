@@ -1,20 +1,30 @@
 """``kedge fit``: clusters of the rows of data files, in a folder of their own."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 from sklearn import config_context, get_config
 
-from kedge.cli.label_tables import describe_layers, write_labels, write_layers
-from kedge.cli.run_folder import check_place, new_folder
-from kedge.cli.run_record import MODEL_FILE, REPORT_FILE, RUN_FILE, describe_run, to_json
-from kedge.cli.summary import print_summary
-from kedge.model_files.saving import save
+from kedge.cli.run_folder import (
+    MODEL_FILE,
+    REPORT_FILE,
+    RUN_FILE,
+    check_place,
+    describe_layers,
+    describe_run,
+    new_folder,
+    to_json,
+    write_columns,
+    write_labels,
+)
+from kedge.model_files import save
 from kedge.msgl import MSGL
 from kedge.plots.layers import Layer, layers_of
 from kedge.progress import show_progress
@@ -22,44 +32,31 @@ from kedge.readers.contents import DataFiles
 from kedge.readers.open import read_data_files
 from kedge.sgl import SGL
 
-
-@dataclass(frozen=True)
-class FitOptions:
-    """What the command line says about a fit, as it was typed."""
-
-    k: str = "auto"
-    columns: str | None = None
-    drop: str | None = None
-    label_column: str | None = None
-    alpha: str | None = None
-    beta: str | None = None
-    anchors: str | None = None
-    structure: str | None = None
-    seed: int = 0
-    memory: float | None = None
-    threads: int | None = None
+_MOST_SIZES = 20
+_MOST_LINES = 6
 
 
 def fit_files(
-    data: Sequence[Path], options: FitOptions, *, out: Path, report: bool, as_json: bool, overwrite: bool
+    data: Sequence[Path],
+    reading: dict[str, Any],
+    parameters: dict[str, Any],
+    *,
+    out: Path,
+    report: bool,
+    as_json: bool,
+    overwrite: bool,
 ) -> int:
     """Read, fit, write the folder of the run, say what was found, and return the exit code."""
     out = out.absolute()
     check_place(out, overwrite=overwrite)
-    write_report = _report_writer() if report else None
-    parameters = _parameters(options)
+    if report:
+        # Before the fit: what the report needs may not be installed.
+        from kedge.report import write_report
     started, clock = datetime.now(UTC), perf_counter()
     with show_progress(0 if as_json else 1) as progress:
-        files = read_data_files(
-            data,
-            columns=options.columns,
-            drop=options.drop,
-            label_column=options.label_column,
-            memory=options.memory,
-            progress=progress,
-        )
+        files = read_data_files(data, **reading, progress=progress)
     seconds, clock = {"read": perf_counter() - clock}, perf_counter()
-    with config_context(working_memory=_working_memory(options.memory)):
+    with config_context(working_memory=_working_memory(reading["memory"])):
         model = _fit(files, parameters, verbose=0 if as_json else 1)
     seconds["fit"], clock = perf_counter() - clock, perf_counter()
     # Not before: what is killed during the fit leaves nothing at all.
@@ -67,14 +64,14 @@ def fit_files(
         layers = layers_of(model)
         _write_results(folder, files, model, layers)
         run = describe_run(files, model, started, seconds) | {"layers": describe_layers(model, layers)}
-        if write_report is not None:
+        if report:
             write_report(
                 folder / REPORT_FILE,
                 model,
                 files.matrices if files.in_memory else None,
                 view_names=files.view_names,
                 feature_names=files.feature_names,
-                row_names=files.row_names,
+                row_names=None if files.row_names is None else files.row_names.tolist(),
                 true_labels=None if files.labels is None else files.labels.values,
                 image_shape=[view.image_shape for view in files.views],
                 run=run,
@@ -87,28 +84,6 @@ def fit_files(
     else:
         print_summary(run, sizes, files.left_out, out)
     return 0
-
-
-def _parameters(options: FitOptions) -> dict[str, Any]:
-    """Return the parameters of the estimator that were given."""
-    given: dict[str, Any] = {
-        "n_clusters": _count_or_auto(options.k, "-k"),
-        "random_state": options.seed,
-        "n_jobs": options.threads,
-    }
-    if options.alpha is not None:
-        given["alpha"] = _number_or_auto(options.alpha, "--alpha")
-    if options.beta is not None:
-        given["beta"] = _number_or_auto(options.beta, "--beta")
-    if options.anchors is not None:
-        given["n_anchors"] = _count_or_auto(options.anchors, "--anchors")
-    if options.structure is not None:
-        if options.structure not in ("soft", "exact"):
-            raise ValueError(f"--structure must be soft or exact: {options.structure!r}")
-        given["structure"] = options.structure
-    if not 0 <= options.seed < 2**32:
-        raise ValueError(f"--seed must be a whole number from 0 to {2**32 - 1}: {options.seed}")
-    return given
 
 
 def _fit(files: DataFiles, parameters: dict[str, Any], *, verbose: int) -> Any:
@@ -134,7 +109,9 @@ def _write_results(folder: Path, files: DataFiles, model: Any, layers: Sequence[
         with (folder / f"labels{suffix}").open("wb") as file:
             write_labels(file, suffix, labels, files.row_names, confidence)
         with (folder / f"layers{suffix}").open("wb") as file:
-            write_layers(file, suffix, layers, files.row_names)
+            # One column per layer, finest first.
+            columns = {f"clusters_{layer.n_clusters}": layer.labels for layer in layers}
+            write_columns(file, suffix, columns, files.row_names)
     save(model, folder / MODEL_FILE)
 
 
@@ -144,27 +121,47 @@ def _working_memory(gigabytes: float | None) -> int:
     return usual if gigabytes is None else max(1, min(usual, int(256 * gigabytes)))
 
 
-def _count_or_auto(text: str, option: str) -> int | str:
-    if text == "auto":
-        return text
-    if not (text.isdecimal() and text.isascii() and len(text) < 10 and int(text) > 0):
-        raise ValueError(f"{option} must be a whole number above zero, or auto: {text!r}")
-    return int(text)
+def print_summary(run: Mapping[str, Any], sizes: Sequence[int], left_out: Sequence[str], out: Path) -> None:
+    """Print rows, views, clusters, scores and where the results are."""
+    lines = [("rows", f"{run['n_rows']:,}")]
+    lines += _shortened([("view", _view_words(view)) for view in run["data"]], "views")
+    shown = ", ".join(f"{size:,}" for size in sizes[:_MOST_SIZES])
+    more = f" and {len(sizes) - _MOST_SIZES} more" if len(sizes) > _MOST_SIZES else ""
+    lines += [("clusters", str(run["n_clusters"])), ("sizes", f"{shown}{more}")]
+    if run["labels_given"] is not None:
+        scores = run["labels_given"]["scores"].items()
+        words = ", ".join(f"{name} {value:.3f}" for name, value in scores)
+        lines.append((f"against {run['labels_given']['column']}", words))
+    lines += _shortened([("left out", text) for text in left_out], "things left out")
+    seconds = run["seconds"]
+    lines.append(("seconds", ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())))
+    lines.append(("written to", str(out)))
+    if (out / REPORT_FILE).exists():
+        lines.append(("report", str(out / REPORT_FILE)))
+    _print_lines(lines)
 
 
-def _number_or_auto(text: str, option: str) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not (np.isfinite(number) and number >= 0):
-        raise ValueError(f"{option} must be a number that is not negative, or auto: {text!r}")
-    return number
+def _print_lines(lines: Sequence[tuple[str, str]]) -> None:
+    """Print a name and a text per line; folded on a terminal, in one piece where a program reads them."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        width = max(len(name) for name, _ in lines)
+        for name, text in lines:
+            print(f"{name:<{width}}  {text}")
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, text in lines:
+        table.add_row(escape(name), escape(text))
+    console.print(table)
 
 
-def _report_writer() -> Any:
-    from kedge.report import write_report
+def _view_words(view: Mapping[str, Any]) -> str:
+    return f"{view['name']}, {view['n_columns']:,} columns, from {Path(view['path']).name}"
 
-    return write_report
+
+def _shortened(lines: list[tuple[str, str]], what: str) -> list[tuple[str, str]]:
+    if len(lines) <= _MOST_LINES:
+        return lines
+    return [*lines[:_MOST_LINES], ("", f"and {len(lines) - _MOST_LINES} more {what}")]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.cli.label_tables import label_suffix, write_labels
-from kedge.cli.run_record import MODEL_FILE
-from kedge.model_files.loading import load
+from kedge.cli.run_folder import MODEL_FILE, write_labels
+from kedge.model_files import load
 from kedge.readers.columns import FittedColumns
 from kedge.readers.contents import DataFileError, DataFiles
 from kedge.readers.open import read_data_files
 from kedge.whole_file import replace_whole
+
+_SUFFIXES = (".csv", ".parquet", ".npy")
 
 
 def predict_files(
@@ -27,7 +28,7 @@ def predict_files(
     memory: float | None,
 ) -> int:
     """Label the rows of data files by a model, write the labels, and return the exit code."""
-    suffix = ".csv" if out is None else label_suffix(out)
+    suffix = ".csv" if out is None else _label_suffix(out)
     model = _load_model(model_path)
     by_name = _fitted_columns(model) if columns is None and drop is None else None
     files = read_data_files(data, columns=by_name or columns, drop=drop, memory=memory)
@@ -42,6 +43,16 @@ def predict_files(
         write_labels(file, suffix, labels, files.row_names, confidence)
     print(f"{len(labels):,} labels written to {out}")
     return 0
+
+
+def _label_suffix(path: Path) -> str:
+    """Return the format that a name asks for; an error if it is none of those that are written."""
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ValueError(f"--out: {path} must end in one of {', '.join(_SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"--out: there is no folder {path.parent.absolute()}; make it first")
+    return suffix
 
 
 def _label(model: Any, rows: Any, options: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:

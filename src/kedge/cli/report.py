@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kedge.cli.run_record import MODEL_FILE, REPORT_FILE, RUN_FILE
-from kedge.model_files.loading import load
+from kedge.cli.run_folder import MODEL_FILE, REPORT_FILE, RUN_FILE
+from kedge.model_files import load
 from kedge.readers.columns import FittedColumns
 from kedge.readers.contents import DataFileError, DataFiles
 from kedge.readers.open import read_data_files

@@ -1,7 +1,118 @@
 """The same data under several methods and settings, in one table."""
 
-from kedge.comparison.comparing import compare
-from kedge.comparison.method_names import MethodChoice, known_methods, read_methods
-from kedge.comparison.result import Comparison, MethodResult
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kedge.comparison.methods import MethodChoice, fit_alone, known_methods, read_methods
+from kedge.comparison.result import SCORES, Comparison, MethodResult
+from kedge.inputs import Views, check_views
+from kedge.metrics import as_numbers
+from kedge.readers.stored_rows import StoredView
+from kedge.view_forms import NamedViews, single_matrix, split_views
 
 __all__ = ["Comparison", "MethodChoice", "MethodResult", "compare", "known_methods", "read_methods"]
+
+
+def compare(
+    X: Any,
+    n_clusters: int | str,
+    methods: str | Iterable[str | MethodChoice] = "sgl,kmeans",
+    *,
+    y: ArrayLike | None = None,
+    observed: Any = None,
+    random_state: Any = None,
+    memory_limit: float | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Cluster the same rows by several methods and set the results side by side.
+
+    Every method runs in a process of its own, one after another, so that its time and its memory are its own. A method
+    that cannot run on these rows, or fails, is listed with the reason and does not stop the others. Methods for one
+    matrix get several views side by side, each scaled to unit energy.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features), or list or dict of them
+        The rows, in memory; a list or dict is several views, which may lack rows as for :class:`kedge.MSGL`.
+    n_clusters : int or "auto"
+        Number of clusters. With "auto" those of ours find it, each for itself, and the other methods are given the
+        number that the first of them found.
+    methods : str or iterable of str, default="sgl,kmeans"
+        Names, with settings if wanted: ``["sgl:alpha=0.1,n_anchors=50", "kmeans"]``; see :func:`known_methods`.
+    y : array-like of shape (n_samples,) or None, default=None
+        Classes to score against; never used to fit. Without them, methods are compared with each other.
+    observed : array-like of bool of shape (n_samples, n_views) or None, default=None
+        Which views each row has, in addition to rows of NaN, as for :class:`kedge.MSGL`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of every method.
+    memory_limit : float or None, default=None
+        Bytes that a fit may take beyond X; None means the memory of the machine. What would need more is not begun
+        where that is known, and ended as soon as it takes more.
+    progress : callable or None, default=None
+        Called with the name of every method before it runs.
+
+    Returns
+    -------
+    comparison : Comparison
+        One row per method; prints as a table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from kedge.comparison import compare
+    >>> X, y = make_blobs(200, centers=3, cluster_std=0.3, random_state=0)
+    >>> comparison = compare(X, 3, "sgl,kmeans", y=y, random_state=0)
+    >>> [(row.name, row.scores["accuracy"]) for row in comparison.rows]
+    [('sgl', 1.0), ('kmeans', 1.0)]
+    """
+    choices = read_methods(methods)
+    views = _checked_rows(X, observed)
+    _check_count(n_clusters, views.n_rows)
+    for choice in choices:
+        choice.check_settings()
+    classes = None if y is None else as_numbers(y, "y")
+    if classes is not None and len(classes) != views.n_rows:
+        raise ValueError(f"y has {len(classes)} labels and X has {views.n_rows} rows; give one label per row")
+    rows: dict[int, MethodResult] = {}
+    # Those that find the number of clusters come first: the others may need it.
+    for number in sorted(range(len(choices)), key=lambda place: not choices[place].finds_count):
+        choice, count = choices[number], n_clusters
+        if progress is not None:
+            progress(str(choice))
+        found = next((row for row in rows.values() if row.n_clusters is not None), None)
+        notes: tuple[str, ...] = ()
+        is_told = choice.finds_count or "n_clusters" in choice.settings
+        if n_clusters == "auto" and not is_told and found is not None and found.n_clusters is not None:
+            count, notes = found.n_clusters, (f"number of clusters as found by {found.name}",)
+        reason = choice.why_not(views, count)
+        if reason is None:
+            row = fit_alone(choice, views, count, random_state, memory_limit)
+        else:
+            row = MethodResult(choice.name, choice.settings, "refused", reason)
+        if row.labels is not None and len(views.arrays) > 1 and not choice.takes_views:
+            notes = ("views side by side at unit energy", *notes)
+        scores = {}
+        if classes is not None and row.labels is not None:
+            scores = {name: score(classes, row.labels) for name, score in SCORES.items()}
+        rows[number] = replace(row, scores=scores, notes=(*notes, *row.notes))
+    return Comparison([rows[number] for number in range(len(choices))], views.n_rows, views.names, classes is not None)
+
+
+def _checked_rows(X: Any, observed: Any) -> Views:
+    separate = split_views(X)
+    views = check_views(NamedViews(["X"], [single_matrix(X)]) if separate is None else separate, observed)
+    for array, name in zip(views.arrays, views.names, strict=True):
+        if isinstance(array, StoredView):
+            raise TypeError(f"{name!r} is not in memory; most methods need all rows there: load it, or a part of it")
+    return views
+
+
+def _check_count(n_clusters: Any, n_rows: int) -> None:
+    if n_clusters == "auto":
+        return
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or not 1 <= n_clusters <= n_rows:
+        raise ValueError(f"n_clusters={n_clusters!r} should be 'auto' or an integer from 1 to the {n_rows} rows of X")

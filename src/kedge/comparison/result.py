@@ -1,5 +1,8 @@
-"""What a comparison found, and its tables."""
+"""What a comparison found, and its tables as text, Markdown, CSV and HTML."""
 
+import csv
+import html
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,17 +10,65 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.comparison.tables import Table, csv_of, html_of, markdown_of, text_of
 from kedge.metrics import ari, clustering_accuracy, nmi, purity
 
-SCORES: dict[str, Callable[..., float]] = {
-    "accuracy": clustering_accuracy,
-    "nmi": nmi,
-    "ari": ari,
-    "purity": purity,
-}
+SCORES: dict[str, Callable[..., float]] = {"accuracy": clustering_accuracy, "nmi": nmi, "ari": ari, "purity": purity}
 AGREEMENTS: dict[str, Callable[..., float]] = {"nmi": nmi, "ari": ari}
-SIDE_BY_SIDE = "views side by side at unit energy"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, the names of the columns, and lines of cells."""
+
+    title: str
+    header: list[str]
+    lines: list[list[str]]
+
+    def is_number(self, column: int) -> bool:
+        """Whether every cell of a column is a number or empty, so that it stands to the right."""
+        cells = [line[column] for line in self.lines]
+        return any(cells) and all(not cell or _is_number(cell) for cell in cells)
+
+    def to_text(self) -> str:
+        """Return the table in columns of equal width."""
+        rows = [self.header, *self.lines]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(self.header))]
+        shown = [self.title] if self.title else []
+        for row in rows:
+            cells = [
+                cell.rjust(width) if self.is_number(column) else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            shown.append("  ".join(cells).rstrip())
+        return "\n".join(shown)
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table under its title."""
+        rules = ["---:" if self.is_number(column) else "---" for column in range(len(self.header))]
+        rows = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in (self.header, *self.lines)]
+        lines = [f"| {' | '.join(row)} |" for row in [rows[0], rules, *rows[1:]]]
+        return "\n".join([f"**{self.title}**", "", *lines] if self.title else lines)
+
+    def to_html(self) -> str:
+        """Return an HTML table with its title as caption."""
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
+        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>\n" for line in self.lines)
+        caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def spell_out(method: str, settings: dict[str, Any]) -> str:
+    """Return a method and its settings in one word."""
+    listed = ",".join(f"{name}={value}" for name, value in settings.items())
+    return f"{method}:{listed}" if listed else method
 
 
 @dataclass(frozen=True)
@@ -59,8 +110,7 @@ class MethodResult:
     @property
     def name(self) -> str:
         """Method and settings in one word."""
-        listed = ",".join(f"{name}={value}" for name, value in self.settings.items())
-        return f"{self.method}:{listed}" if listed else self.method
+        return spell_out(self.method, self.settings)
 
     @property
     def n_clusters(self) -> int | None:
@@ -148,15 +198,15 @@ class Comparison:
 
     def to_text(self) -> str:
         """Return the tables for a terminal."""
-        return "\n\n".join(map(text_of, self.tables())) + "\n"
+        return "\n\n".join(table.to_text() for table in self.tables()) + "\n"
 
     def to_markdown(self) -> str:
         """Return the tables in Markdown."""
-        return "\n\n".join(map(markdown_of, self.tables())) + "\n"
+        return "\n\n".join(table.to_markdown() for table in self.tables()) + "\n"
 
     def to_html(self) -> str:
         """Return the tables in HTML."""
-        return "\n".join(map(html_of, self.tables())) + "\n"
+        return "\n".join(table.to_html() for table in self.tables()) + "\n"
 
     def to_csv(self) -> str:
         """Return one line per method: exact numbers, scores or agreement with every other method."""
@@ -173,8 +223,10 @@ class Comparison:
             place = next((number for number, one in enumerate(self.finished) if one is row), None)
             for values in pairs.values():
                 line += [None] * len(names) if place is None else values[place].tolist()
-            lines.append(["" if cell is None else str(cell) for cell in line])
-        return csv_of(Table("", header, lines))
+            lines.append(line)
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerows([header, *lines])
+        return buffer.getvalue()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, words and lists, for JSON; ``agreement`` is of the finished methods."""

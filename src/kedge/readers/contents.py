@@ -1,7 +1,6 @@
 """Data files: how much memory they may use, how they are refused, and what is found in them."""
 
 import math
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kedge.memory import machine_memory
 from kedge.readers.stored_rows import ViewReader, check_numeric
 
 _GIB = 2**30
-# Where Linux says how much a container may use.
-_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 # Matrices up to this size are read whole.
 _WHOLE_BYTES = 2**28
 # What is kept of every row whatever its width: label, confidence, weights of the graph.
@@ -73,16 +71,6 @@ def one_line(text: str) -> str:
 def shown(name: str) -> str:
     """Return a name from a file in quotes, cut where it is long."""
     return repr(name if len(name) <= 60 else f"{name[:57]}...")
-
-
-def machine_memory() -> int:
-    """Return the bytes of memory of this machine, or of the container that the process runs in, if that is less."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
-    for path in map(Path, _CONTAINER_LIMITS):
-        if path.exists() and path.read_text().strip().isdigit():
-            limits.append(int(path.read_text()))
-    # Where the system does not tell, nothing is refused.
-    return min(limits, default=2**63 - 1)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,23 @@
-"""How much memory this process holds, and held at most."""
+"""How much memory the machine has, and how much this process holds and held at most."""
 
+import os
 import sys
 from pathlib import Path
 
+# Where Linux says how much a container may use.
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
+
+
+def machine_memory() -> int:
+    """Return the bytes of memory of this machine, or of the container that the process runs in, if that is less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
+    for path in map(Path, _CONTAINER_LIMITS):
+        if path.exists() and path.read_text().strip().isdigit():
+            limits.append(int(path.read_text()))
+    # Where the system does not tell, nothing is refused.
+    return min(limits, default=2**63 - 1)
 
 
 def resident_bytes() -> int | None:

@@ -1,0 +1,315 @@
+"""Methods by name, with settings such as ``sgl:alpha=0.1,n_anchors=50``, and the fit of one in a process of its own."""
+
+import ast
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any, BinaryIO
+
+import numpy as np
+from scipy import sparse
+from sklearn.cluster import AgglomerativeClustering
+
+from kedge.baselines.memory import refuse
+from kedge.baselines.registry import available, find_method
+from kedge.comparison.result import MethodResult, spell_out
+from kedge.core.rows import side_by_side
+from kedge.inputs import Views
+from kedge.memory import PeakMemory, machine_memory, resident_bytes
+from kedge.msgl import MSGL
+from kedge.readers.arrays import learn_array_scaling
+from kedge.sgl import SGL
+
+# Names of ours and of scikit-learn's that are no baselines, and short names of baselines.
+_OWN = {"sgl": SGL, "msgl": MSGL}
+_AGGLOMERATIVE = "agglomerative"
+_SHORT = {"spectral": "SpectralClustering"}
+# Ward's method keeps the distances of all pairs twice while it joins them.
+_BYTES_PER_PAIR_OF_ROWS = 8
+# A plain process and not one of ``multiprocessing``, which would run the program of the user again.
+_PROGRAM = "from kedge.comparison.methods import serve; serve()"
+# How often the memory of a fit is looked at, in seconds.
+_TICK = 0.05
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method and the settings that differ from its defaults.
+
+    Attributes
+    ----------
+    name : str
+        One of :func:`known_methods`.
+    settings : dict
+        Parameters of its estimator.
+    """
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the form that :func:`read_methods` reads."""
+        return spell_out(self.name, self.settings)
+
+    @property
+    def takes_views(self) -> bool:
+        """Whether the method itself takes several views; the others get them side by side."""
+        if self.name in _OWN or self.name == _AGGLOMERATIVE:
+            return self.name == "msgl"
+        return bool(_baseline(self.name).kind == "multi")
+
+    @property
+    def finds_count(self) -> bool:
+        """Whether it takes ``n_clusters="auto"``."""
+        return self.name in _OWN
+
+    def make(self, n_clusters: int | str, *, random_state: Any, memory_limit: float | None) -> Any:
+        """Return an estimator to fit.
+
+        Parameters
+        ----------
+        n_clusters : int or "auto"
+            Number of clusters, unless the settings say otherwise.
+        random_state : int, RandomState instance or None
+            Seed.
+        memory_limit : float or None
+            Bytes, for methods that refuse what does not fit.
+        """
+        parameters: dict[str, Any] = {"n_clusters": n_clusters} | self.settings
+        if self.name == _AGGLOMERATIVE:
+            return AgglomerativeClustering(**parameters)
+        parameters = {"random_state": random_state} | parameters
+        if self.name in _OWN:
+            return _OWN[self.name](**parameters)
+        return _baseline(self.name).estimator(**({"memory_limit": memory_limit} | parameters))
+
+    def check_settings(self) -> None:
+        """Refuse settings that the method does not have."""
+        allowed = sorted(MethodChoice(self.name).make(2, random_state=None, memory_limit=None).get_params())
+        for name in self.settings:
+            if name not in allowed:
+                raise ValueError(f"methods: {self.name} has no setting {name!r}; it has {', '.join(allowed)}")
+
+    def why_not(self, views: Views, n_clusters: int | str) -> str | None:
+        """Return why the method cannot run on these rows, in a sentence; None if nothing is known against it."""
+        if self.settings.get("n_clusters", n_clusters) == "auto" and not self.finds_count:
+            return "needs a number of clusters, and no method of this comparison found one"
+        if views.observed is not None and self.name != "msgl":
+            several = len(views.arrays) > 1
+            return "some rows lack views, and only msgl takes such rows" if several else "some rows are NaN"
+        if self.name == _AGGLOMERATIVE and all(sparse.issparse(array) for array in views.arrays):
+            return "takes dense rows only, and these are sparse"
+        return None
+
+
+def known_methods() -> list[str]:
+    """Return the names of all methods that can be compared.
+
+    Examples
+    --------
+    >>> from kedge.comparison import known_methods
+    >>> known_methods()[:6]
+    ['sgl', 'msgl', 'kmeans', 'spectral', 'lsc', 'agglomerative']
+    """
+    first = [*_OWN, "kmeans", "spectral", "lsc", _AGGLOMERATIVE]
+    shortened = {long.lower() for long in _SHORT.values()}
+    others = [method.name.lower() for method in available()]
+    return first + [name for name in others if name not in first and name not in shortened]
+
+
+def read_methods(methods: str | Iterable[str | MethodChoice]) -> list[MethodChoice]:
+    """Return the methods that a text or a list names.
+
+    Parameters
+    ----------
+    methods : str or iterable of str or MethodChoice
+        Such as ``"sgl:alpha=0.1,n_anchors=50,kmeans"``, or the same as a list with one method each. What follows a
+        method with ``=`` is one of its settings.
+
+    Returns
+    -------
+    choices : list of MethodChoice
+        In the order given.
+
+    Examples
+    --------
+    >>> from kedge.comparison import read_methods
+    >>> [str(choice) for choice in read_methods("sgl:alpha=0.1,n_anchors=50,kmeans")]
+    ['sgl:alpha=0.1,n_anchors=50', 'kmeans']
+    """
+    choices: list[MethodChoice] = []
+    for one in [methods] if isinstance(methods, str) else methods:
+        choices += [one] if isinstance(one, MethodChoice) else _read_text(one)
+    if not choices:
+        raise ValueError(f"methods is empty; name at least one of {', '.join(known_methods())}")
+    return choices
+
+
+def _read_text(text: str) -> list[MethodChoice]:
+    choices: list[MethodChoice] = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        head, _, setting = part.partition(":")
+        if "=" not in head:
+            choices.append(MethodChoice(_checked_name(head.strip())))
+        elif choices:
+            setting = part
+        else:
+            raise ValueError(f"methods: {part!r} is a setting without a method; write METHOD:{part}")
+        if setting:
+            name, equals, value = (piece.strip() for piece in setting.partition("="))
+            if not (name and equals and value):
+                raise ValueError(f"methods: {setting!r} is no setting; write METHOD:NAME=VALUE")
+            if name in choices[-1].settings:
+                raise ValueError(f"methods: {choices[-1].name} has {name} twice; give it once")
+            choices[-1].settings[name] = _value(value)
+    return choices
+
+
+def _value(text: str) -> Any:
+    """Return a number, True, False or None where the text is one, else the text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _checked_name(name: str) -> str:
+    lower = name.lower()
+    lower = next((short for short, long in _SHORT.items() if long.lower() == lower), lower)
+    known = known_methods()
+    if lower in known:
+        return lower
+    near = get_close_matches(lower, known, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ValueError(f"methods: no method {name!r}; {hint}there are {', '.join(known)}")
+
+
+def _baseline(name: str) -> Any:
+    return find_method(_SHORT.get(name, name))
+
+
+def fit_alone(
+    choice: MethodChoice, views: Views, n_clusters: int | str, random_state: Any, memory_limit: float | None
+) -> MethodResult:
+    """Fit in a new process, so that nothing that other fits left behind counts in time and memory.
+
+    Whatever happens to the process is in the result.
+    """
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(
+            # -P: a module of the user's folder does not shadow a library.
+            [sys.executable, "-P", "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=environment,
+        )
+        with process:
+            try:
+                answer = _exchange(process, (choice, views, n_clusters, random_state, memory_limit))
+            except BaseException:
+                process.kill()
+                raise
+        if answer:
+            result: MethodResult = pickle.loads(answer)
+            return result
+        complaints.seek(0)
+        lines = complaints.read().decode(errors="replace").strip().splitlines()
+    reason = f"its process ended with code {process.returncode}" + (f": {lines[-1]}" if lines else "")
+    if process.returncode == -9:
+        reason = "its process was killed, most likely because the system was out of memory"
+    return MethodResult(choice.name, choice.settings, "failed", reason)
+
+
+def _exchange(process: subprocess.Popen[bytes], task: tuple[Any, ...]) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        # Straight into the pipe, without a second copy of the rows in memory.
+        pickle.dump(task, process.stdin, protocol=5)
+        process.stdin.close()
+    except BrokenPipeError:
+        return b""
+    return process.stdout.read()
+
+
+def serve() -> None:
+    """Read a task from standard input, fit, and write the result to standard output."""
+    # What libraries print must not get between the bytes of the result.
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)
+        # The program that started this one has asked for it; no other can write here.
+        pickle.dump(_fit(out, *pickle.load(sys.stdin.buffer)), out, protocol=5)
+
+
+def _fit(
+    out: BinaryIO,
+    choice: MethodChoice,
+    views: Views,
+    n_clusters: int | str,
+    random_state: Any,
+    memory_limit: float | None,
+) -> MethodResult:
+    limit = machine_memory() if memory_limit is None else memory_limit
+    name, settings = choice.name, choice.settings
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            if name == _AGGLOMERATIVE and _BYTES_PER_PAIR_OF_ROWS * views.n_rows**2 > limit:
+                needed, largest = _BYTES_PER_PAIR_OF_ROWS * views.n_rows**2, (limit / _BYTES_PER_PAIR_OF_ROWS) ** 0.5
+                refuse(name, views.n_rows, needed, int(largest), limit, is_own=memory_limit is not None)
+            X, arguments = _input_for(choice, views)
+            model = choice.make(n_clusters, random_state=random_state, memory_limit=memory_limit)
+            _watch_memory(MethodResult(name, settings, "failed"), limit, out)
+            memory, started = PeakMemory(), time.perf_counter()
+            labels = np.asarray(model.fit(X, **arguments).labels_, dtype=np.int64)
+        except MemoryError as error:
+            # Those of ours say what would be needed before they begin; those of NumPy come in between.
+            status = "refused" if str(error) else "failed"
+            return MethodResult(name, settings, status, str(error) or "out of memory")
+        except Exception as error:
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            return MethodResult(name, settings, "failed", reason)
+        seconds, peak_bytes = time.perf_counter() - started, memory.read()
+    notes = tuple(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
+    return MethodResult(name, settings, "ran", "", labels, seconds, peak_bytes, notes=notes)
+
+
+def _input_for(choice: MethodChoice, views: Views) -> tuple[Any, dict[str, Any]]:
+    """Return what the method's ``fit`` is given: X and further arguments."""
+    if len(views.arrays) == 1:
+        return views.arrays[0], {}
+    if choice.takes_views:
+        named = dict(zip(views.names, views.arrays, strict=True))
+        return named, {} if views.observed is None else {"observed": views.observed}
+    scaled = [
+        learn_array_scaling("auto", array, name, to_unit_rows=True).apply(array)
+        for name, array in zip(views.names, views.arrays, strict=True)
+    ]
+    return side_by_side(scaled), {}
+
+
+def _watch_memory(result: MethodResult, limit: float, out: BinaryIO) -> None:
+    """End this process with a result that says so as soon as the fit takes more memory than it may."""
+    before = resident_bytes()
+    if before is None:
+        return
+    result = replace(result, reason=f"took more than {limit / 2**30:,.1f} GiB of memory beyond X")
+
+    def watch() -> None:
+        while (resident_bytes() or 0) - before <= limit:
+            time.sleep(_TICK)
+        pickle.dump(result, out, protocol=5)
+        out.flush()
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
