@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kedge import baselines
-from kedge.baselines.clusterer import MultiViewBaseline
+from kedge.baselines.base import MultiViewBaseline
 from kedge.reproduce.units import expand_grid
 
 METHODS = baselines.available()
