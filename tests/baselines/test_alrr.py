@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg, sparse
 
 from kedge.baselines import ALRR, alrr
-from kedge.baselines.alrr import leading_row_space, multiply_squared_cosines
+from kedge.baselines.alrr import cluster_squared_cosines, leading_row_space, multiply_squared_cosines
 from kedge.baselines.lrr import graph_points, whole_row_space
 from kedge.baselines.spectral_clustering import embed_affinity, lanczos_pairs
 from kedge.core.labels import unit_rows

@@ -26,9 +26,9 @@ def first_values(n_rows, affine, n_used):
 
 
 def finish(settings, fidelity, rows, start, max_rounds=2000):
-    block = essc.L1Block(settings, fidelity, rows, start.copy())
-    n_rounds, n_open = block.finish(np.arange(len(start)), max_rounds)
-    return block.values, n_rounds, n_open
+    values = start.copy()
+    n_rounds, n_open = ExactL1Solver(settings, fidelity).finish(values, rows, np.arange(len(start)), max_rounds)
+    return values, n_rounds, n_open
 
 
 def violation(X, values, fidelity, affine):

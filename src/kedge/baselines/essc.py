@@ -243,20 +243,19 @@ class ExactL1Solver:
         costs = self._steps_as_costly(np.count_nonzero(start, axis=1))
         # Rows with so many entries that proximal steps would cost less have had all of those.
         is_wanted = is_open & (costs <= max(self.proximal.max_iter, _FEW_STEPS))
-        wanted = np.flatnonzero(is_wanted)
-        self._thin_out(start, wanted, wanted + rows.start)
-        settings = self.proximal
-        block = L1Block(settings.products, settings.is_affine, self.fidelity, settings.tol, rows, start)
-        n_rounds, n_open = block.finish(wanted, settings.max_iter)
-        return sparse.csr_array(block.values), n_steps + n_rounds, n_open + int(np.count_nonzero(is_open & ~is_wanted))
+        n_rounds, n_open = self.finish(start, rows, np.flatnonzero(is_wanted), self.proximal.max_iter)
+        return sparse.csr_array(start), n_steps + n_rounds, n_open + int(np.count_nonzero(is_open & ~is_wanted))
 
-    def _thin_out(self, values: Array, places: Indices, own: Indices) -> None:
-        """Keep the largest entries of rows that use more than can be independent; the others would leave one by one."""
-        most = self._most_independent()
+    def finish(self, values: Array, rows: slice, places: Indices, max_rounds: int) -> tuple[int, int]:
+        """Solve some rows of a block by active sets, in place; return rounds taken and how many are left unsolved."""
+        settings, most, own = self.proximal, self._most_independent(), places + rows.start
+        # Of rows that use more than can be independent the largest entries are kept; others would leave one by one.
         is_crowded = np.count_nonzero(values[places], axis=1) > most
         if is_crowded.any():
-            keep = keep_largest_of_sum_one if self.proximal.is_affine else keep_largest
+            keep = keep_largest_of_sum_one if settings.is_affine else keep_largest
             values[places[is_crowded]] = keep(values[places[is_crowded]], (most + 1) // 2, own[is_crowded])
+        block = L1Block(settings.products, settings.is_affine, self.fidelity, settings.tol, rows, values)
+        return block.finish(places, max_rounds)
 
     def _most_independent(self) -> int:
         """Return how many rows can be independent; of rows that sum to one, one more."""

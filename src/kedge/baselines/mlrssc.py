@@ -285,8 +285,7 @@ def _update_view(state: _ViewState, others: Array, n_others: int, rules: Consens
     """Do one iteration on a view; ``others`` is the sum of what the view is to agree with, ``n_others`` matrices."""
     previous, coefficients = state.coefficients, _next_coefficients(state, mu)
     low_rank = shrink_singular_values(coefficients + state.multipliers[0] / mu, rules.low_rank / mu)
-    shifted = coefficients + state.multipliers[1] / mu
-    state.sparse = shifted - np.clip(shifted, -rules.sparsity / mu, rules.sparsity / mu)
+    state.sparse = shrink_entries(coefficients + state.multipliers[1] / mu, rules.sparsity / mu)
     np.fill_diagonal(state.sparse, 0.0)
     agreeing = (2 * rules.agreement) * others
     agreeing += mu * coefficients + state.multipliers[2]
@@ -332,3 +331,11 @@ def _centre(states: Sequence[_ViewState], previous: Array, rules: Consensus) -> 
     if rules.accumulated_centroid:
         total += previous / rules.agreement
     return np.asarray(total / len(states))
+
+
+def shrink_entries(matrix: Array, threshold: float) -> Array:
+    """Move every entry towards zero by the threshold, at most to zero.
+
+    This minimises ``threshold * sum of |entries of J| + 1/2 |J - matrix|_F^2``.
+    """
+    return np.asarray(matrix - np.clip(matrix, -threshold, threshold))
