@@ -55,8 +55,8 @@ class AMGL(MultiViewBaseline):
     The neighbour search takes O(n^2 d) time for n rows and d features; the graphs are sparse and the eigenvectors come
     from a Lanczos method, so memory grows with n: 30,000 rows take minutes, and 24 GB would hold some millions. A view
     whose graph has as many components as there are clusters costs nothing at all and takes over; a warning says so. The
-    authors' release divides by zero where rows coincide; here neighbours that are all equally far have equal weights. The authors
-    do not scale views.
+    authors' release divides by zero where rows coincide; here neighbours that are all equally far have equal weights.
+    The authors do not scale views.
 
     Parameters
     ----------
