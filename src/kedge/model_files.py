@@ -192,6 +192,8 @@ def _class_named(name: str) -> type[Any] | None:
     """Return the class of a name that files know; the baselines are only loaded where one of them is asked for."""
     if name in ("SGL", "MSGL"):
         return cast(type[Any], SGL if name == "SGL" else MSGL)
+    if name in ("PublishedSGL", "PublishedMSGL"):
+        return cast(type[Any], getattr(import_module("kedge.published"), name))
     methods = import_module("kedge.baselines").available()
     return next((method.estimator for method in methods if method.name == name), None)
 
@@ -310,12 +312,21 @@ def _read(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> Any:
     )
     if digests:
         raise Refusal(f"{next(iter(digests))} belongs to no attribute")
+    if name in ("SGL", "MSGL") and "recipe" in parameters:
+        estimator, parameters = _without_recipe(name, parameters)
     return _assemble(estimator, parameters, attributes, description["fitted"])
+
+
+def _without_recipe(name: str, parameters: dict[str, Any]) -> tuple[type[Any], dict[str, Any]]:
+    """Return class and parameters of a model from before the published algorithms had classes of their own."""
+    estimator = _class_named(f"Published{name}" if parameters["recipe"] == "published" else name)
+    assert estimator is not None
+    return estimator, {key: parameters[key] for key in estimator._get_param_names() if key in parameters}
 
 
 def _assemble(estimator: type[Any], parameters: dict[str, Any], attributes: dict[str, Any], fitted: bool) -> Any:
     """Build the model; parameters that a later kedge added take their defaults."""
-    known = estimator().get_params(deep=False)
+    known = estimator._get_param_names()
     unknown = [parameter for parameter in parameters if parameter not in known]
     if unknown:
         raise Refusal(f"{estimator.__name__} has no parameter {unknown[0][:80]!r}", _UPGRADE)

@@ -13,3 +13,11 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED_THROUGH:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_convergence(message: str) -> None:
+    """Warn of a fit that is worse than it could be."""
+    # Imported here, so that kedge itself is quick to import.
+    from sklearn.exceptions import ConvergenceWarning
+
+    warn_user(message, ConvergenceWarning)

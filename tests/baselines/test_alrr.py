@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from scipy import linalg, sparse
 
-from kedge.baselines import ALRR
-from kedge.baselines.coefficients import cosine_graph
-from kedge.baselines.coefficients.cosine_graph import cluster_cosines, multiply_squared_cosines
-from kedge.baselines.coefficients.low_rank_representation import graph_points
-from kedge.baselines.coefficients.row_space import leading_row_space, whole_row_space
-from kedge.baselines.graphs.spectral_clustering import embed_affinity, lanczos_pairs
+from kedge.baselines import ALRR, alrr
+from kedge.baselines.alrr import cluster_squared_cosines, leading_row_space, multiply_squared_cosines
+from kedge.baselines.lrr import graph_points, whole_row_space
+from kedge.baselines.spectral_clustering import embed_affinity, lanczos_pairs
 from kedge.core.labels import unit_rows
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
@@ -28,7 +26,7 @@ def test_product_with_squared_cosines_needs_no_graph():
 def test_embedding_equals_that_of_the_formed_graph():
     points = unit_rows(RANDOM.normal(size=(700, 6)))
     points[3] = 0.0
-    _, found = cluster_cosines(points, 2, 4, np.random.RandomState(0))
+    _, found = cluster_squared_cosines(points, 4, np.random.RandomState(0))
     expected = embed_affinity((points @ points.T) ** 2, 4).vectors
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-7)
     assert not found[3].any()
@@ -40,7 +38,7 @@ def test_parts_of_a_graph_are_all_found():
     points = np.zeros((800, 16))
     points[np.arange(800), 2 * parts] = 1.0
     points[np.arange(800), 2 * parts + 1] = RANDOM.uniform(-0.1, 0.1, 800)
-    labels, _ = cluster_cosines(unit_rows(points), 2, 8, np.random.RandomState(0))
+    labels, _ = cluster_squared_cosines(unit_rows(points), 8, np.random.RandomState(0))
     assert clustering_accuracy(parts, labels) == 1
 
 
@@ -54,8 +52,8 @@ def test_a_vector_that_the_search_misses_is_found_in_the_next_search(monkeypatch
         values, vectors = lanczos_pairs(multiply, order, count + 1, tol=tol)
         return (values[:-1], vectors[:, :-1]) if len(searches) == 1 else (values[1:], vectors[:, 1:])
 
-    monkeypatch.setattr(cosine_graph, "lanczos_pairs", miss_the_largest_at_first)
-    _, found = cluster_cosines(points, 2, 4, np.random.RandomState(0))
+    monkeypatch.setattr(alrr, "lanczos_pairs", miss_the_largest_at_first)
+    _, found = cluster_squared_cosines(points, 4, np.random.RandomState(0))
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-7)
     assert searches == [3, 1, 1]
 

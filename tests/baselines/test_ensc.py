@@ -5,11 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
 
-from kedge.baselines import EnSC
-from kedge.baselines.coefficients import active_set_elastic_net
-from kedge.baselines.coefficients.active_set_elastic_net import ActiveSetSolver
-from kedge.baselines.coefficients.elastic_net_rows import solve_elastic_nets
-from kedge.baselines.coefficients.self_expression_graph import keep_largest_entries
+from kedge.baselines import EnSC, ensc
+from kedge.baselines.elastic_net import solve_elastic_nets
+from kedge.baselines.ensc import ActiveSetSolver, keep_largest_entries
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
@@ -67,7 +65,7 @@ def test_rows_equal_scikit_learns_elastic_net_on_the_other_rows(l1_share):
 def test_a_small_active_set_gives_the_solution_over_all_rows(monkeypatch):
     X, _ = noisy_subspaces(300)
     whole = solve_all(X, 50.0, 0.8)
-    monkeypatch.setattr(active_set_elastic_net, "_FIRST_SIZE", 5)
+    monkeypatch.setattr(ensc, "_FIRST_SIZE", 5)
     np.testing.assert_allclose(solve_all(X, 50.0, 0.8), whole, atol=1e-7)
 
 
@@ -129,8 +127,8 @@ def test_orthogonal_subspaces_are_separated():
 
 
 def test_rounds_that_run_out_are_said_aloud(monkeypatch):
-    monkeypatch.setattr(active_set_elastic_net, "_FIRST_SIZE", 3)
-    monkeypatch.setattr(active_set_elastic_net, "_MAX_ROUNDS", 1)
+    monkeypatch.setattr(ensc, "_FIRST_SIZE", 3)
+    monkeypatch.setattr(ensc, "_MAX_ROUNDS", 1)
     X, _ = noisy_subspaces(100)
     with pytest.warns(UserWarning, match="rows were not solved to the tolerance; raise tol or lower fidelity"):
         EnSC(4, random_state=0).fit(X)

@@ -8,23 +8,16 @@ from conftest import find_published
 from invariants import l1_objective
 from scipy import sparse
 
-from kedge.baselines import ESSC
-from kedge.baselines.coefficients import sparse_self_expression
-from kedge.baselines.coefficients.l1_active_set import ExactL1Solver
-from kedge.baselines.coefficients.self_expression_admm import AdmmSolver
-from kedge.baselines.coefficients.sparse_self_expression import (
+from kedge.baselines import ESSC, essc
+from kedge.baselines.essc import (
+    ExactL1Solver,
     ProximalSolver,
-    center_products,
-    largest_eigenvalue,
-    least_coherence,
-    prepare_products,
-)
-from kedge.baselines.coefficients.sum_to_one_shrinkage import (
     keep_largest,
     keep_largest_of_sum_one,
-    shrink,
+    largest_eigenvalue,
     shrink_to_sum_one,
 )
+from kedge.baselines.self_expression import AdmmSolver, center_products, least_coherence, prepare_products, shrink
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
@@ -193,7 +186,7 @@ def test_largest_eigenvalue_is_never_below_and_hardly_above(monkeypatch):
     for X in (unit_rows(50, 8), unit_rows(30, 90)):
         exact = np.linalg.norm(X, 2) ** 2
         for order in (1000, 3):
-            monkeypatch.setattr(sparse_self_expression, "_SMALL_ORDER", order)
+            monkeypatch.setattr(essc, "_SMALL_ORDER", order)
             assert exact * (1 - 1e-13) <= largest_eigenvalue(prepare_products(X)) <= 1.011 * exact
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kedge.baselines import available
-from kedge.baselines.clusterer import Baseline, MultiViewBaseline
+from kedge.baselines.base import Baseline, MultiViewBaseline
 from kedge.datasets import make_union_of_subspaces
 
 METHODS = [method.estimator for method in available()]

@@ -8,8 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines import FNC
-from kedge.baselines.fnc import cut_factor, improve_cut
-from kedge.baselines.graphs.balanced_kmeans import balanced_groups, group_means
+from kedge.baselines.fnc import balanced_groups, cut_factor, group_means, improve_cut
 from kedge.metrics import clustering_accuracy
 
 

@@ -9,12 +9,10 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from kedge.baselines import KMM
-from kedge.baselines.graphs import mutual_neighbors
-from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
-from kedge.baselines.graphs.component_forcing import project_rows
-from kedge.baselines.graphs.mutual_neighbors import weigh_both_ways, weigh_many
+from kedge.baselines import KMM, graphs
+from kedge.baselines.graphs import weigh_both_ways, weigh_many, weigh_neighbors
 from kedge.baselines.kmm import _forcing_problem, _moved_prototypes, _Neighbors
+from kedge.baselines.sobg import project_rows
 from kedge.core.driver_step import graph_components
 from kedge.metrics import clustering_accuracy
 
@@ -97,8 +95,8 @@ def test_search_in_single_precision_finds_the_same_neighbours(monkeypatch, n_row
     X = 100 * rng.normal(size=(3, 5))[rng.integers(0, 3, n_rows)] + spread * rng.normal(size=(n_rows, 5))
     targets = X[rng.integers(0, n_rows, n_targets)] + spread * rng.normal(size=(n_targets, 5))
     expected = weigh_neighbors(X, targets, 5), weigh_neighbors(targets, X, 5)
-    monkeypatch.setattr(mutual_neighbors, "_SMALL_SEARCH", 0)
-    monkeypatch.setattr(mutual_neighbors, "_BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr(graphs, "_SMALL_SEARCH", 0)
+    monkeypatch.setattr(graphs, "_NARROW_ENTRIES", 1000)
     found = *weigh_both_ways(X, targets, 5), weigh_many(X, targets, 5)
     for side, wanted in zip(found, (*expected, expected[0]), strict=True):
         np.testing.assert_array_equal(side.indices, wanted.indices)

@@ -3,14 +3,9 @@
 import numpy as np
 import pytest
 
-from kedge.baselines.coefficients import l1_active_set
-from kedge.baselines.coefficients.l1_active_set import ExactL1Solver
-from kedge.baselines.coefficients.sparse_self_expression import (
-    ProximalSolver,
-    center_products,
-    largest_eigenvalue,
-    prepare_products,
-)
+from kedge.baselines import essc
+from kedge.baselines.essc import ExactL1Solver, ProximalSolver, largest_eigenvalue
+from kedge.baselines.self_expression import center_products, prepare_products
 from kedge.datasets import make_union_of_subspaces
 
 
@@ -31,9 +26,9 @@ def first_values(n_rows, affine, n_used):
 
 
 def finish(settings, fidelity, rows, start, max_rounds=2000):
-    block = l1_active_set._Block(settings, fidelity, rows, start.copy())
-    n_rounds, n_open = block.finish(np.arange(len(start)), max_rounds)
-    return block.values, n_rounds, n_open
+    values = start.copy()
+    n_rounds, n_open = ExactL1Solver(settings, fidelity).finish(values, rows, np.arange(len(start)), max_rounds)
+    return values, n_rounds, n_open
 
 
 def violation(X, values, fidelity, affine):
@@ -90,13 +85,13 @@ def test_a_tolerance_below_rounding_ends_early_and_counts_the_rows():
 
 def test_rows_that_use_too_many_others_are_left_to_proximal_steps(monkeypatch):
     handed_over = []
-    finish_block = l1_active_set._Block.finish
+    finish_block = essc.L1Block.finish
 
     def record(block, places, max_rounds):
         handed_over.append(len(places))
         return finish_block(block, places, max_rounds)
 
-    monkeypatch.setattr(l1_active_set._Block, "finish", record)
+    monkeypatch.setattr(essc.L1Block, "finish", record)
     rng = np.random.default_rng(3)
     crowded, sparse_rows = rng.normal(size=(300, 400)), rng.normal(size=(300, 10))
     for X in (crowded, sparse_rows):

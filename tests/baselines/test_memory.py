@@ -22,7 +22,7 @@ def test_the_message_tells_need_limit_and_what_would_fit():
 
 
 def test_the_machine_itself_is_the_limit_by_default(monkeypatch):
-    monkeypatch.setattr("kedge.baselines.clusterer.machine_memory", lambda: 10_000)
+    monkeypatch.setattr("kedge.baselines.base.machine_memory", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"the machine has 0\.0"):
         baselines.LSR(3).fit(np.ones((100, 4)))
 

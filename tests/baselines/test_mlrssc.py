@@ -9,10 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from kedge.baselines import MLRSSC
-from kedge.baselines.coefficients.multi_view_low_rank import Consensus, agree_on_coefficients
-from kedge.baselines.coefficients.shrinkage import shrink_entries, shrink_rows, shrink_singular_values
-from kedge.baselines.graphs.spectral_clustering import embed_affinity
-from kedge.baselines.mlrssc import gaussian_kernel
+from kedge.baselines.lrr import shrink_rows, shrink_singular_values
+from kedge.baselines.mlrssc import Consensus, agree_on_coefficients, gaussian_kernel, shrink_entries
+from kedge.baselines.spectral_clustering import embed_affinity
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 

@@ -7,9 +7,8 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines import SOBG
-from kedge.baselines.graphs.bipartite_embedding import embed_graph
-from kedge.baselines.graphs.component_forcing import ForcingProblem, project_rows, project_segments
-from kedge.baselines.sobg import structured_graph
+from kedge.baselines.graphs import embed_graph
+from kedge.baselines.sobg import ForcingProblem, project_rows, project_segments, structured_graph
 from kedge.core.driver_step import graph_components
 from kedge.metrics import clustering_accuracy
 

@@ -7,8 +7,9 @@ from invariants import l1_objective
 from scipy import sparse
 
 from kedge.baselines import SSC
-from kedge.baselines.coefficients.self_expression_graph import keep_largest_share, symmetric_graph
-from kedge.baselines.coefficients.sparse_self_expression import least_coherence, prepare_products
+from kedge.baselines.self_expression import least_coherence, prepare_products
+from kedge.baselines.spectral_clustering import symmetric_graph
+from kedge.baselines.ssc import keep_largest_share
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 

@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from kedge.baselines import SSCOMP, sscomp
-from kedge.baselines.coefficients import matching_pursuit
 from kedge.baselines.sscomp import pursue_rows
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
@@ -195,7 +194,7 @@ def test_memory_is_what_was_said(n_rows, n_features):
     # Without the Gram matrix nothing of n x n is ever there.
     if n_features <= 64:
         assert peak < 8 * n_rows**2 / 2
-    assert matching_pursuit.wants_gram(n_rows, n_features, False) == (n_features > 64)
+    assert sscomp.wants_gram(n_rows, n_features, False) == (n_features > 64)
 
 
 def test_coefficients_can_be_given_to_scikit_learn():

@@ -1,32 +1,49 @@
 """AMGL: one spectral embedding of several neighbour graphs, which weigh themselves."""
 
-import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.exceptions import ConvergenceWarning
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from kedge.baselines.clusterer import MultiViewBaseline
-from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
-from kedge.baselines.graphs.component_eigenvectors import find_components, leading_eigenvectors
-from kedge.core.labels import cluster_points, number_by_first_rows
+from kedge.baselines.base import (
+    Array,
+    Indices,
+    Labels,
+    MultiViewBaseline,
+    baseline,
+    parameter,
+    with_fixed_signs,
+)
+from kedge.baselines.graphs import weigh_neighbors
+from kedge.core.labels import cluster_points
 from kedge.core.rows import View
-from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE
-
-Array = NDArray[np.float64]
+from kedge.parameters import COUNT, NOT_NEGATIVE
+from kedge.user_warnings import warn_convergence
 
 # Added to the cost of every view, whose weight is one over twice the square root. Taking the larger of the two instead
 # would let the objective rise where a cost is below.
 _LEAST_COST = 1e-10
 # Passes before the objective may end the fit.
 _LEAST_PASSES = 3
+# Up to this order all eigenvectors are cheaper than a Lanczos method for some of them.
+_SMALL_ORDER = 500
+# Eigenvalues this near count as equal where vectors of several components compete.
+_EQUAL = 1e-12
+# Restarts of the Lanczos method per vector, and the residual, relative to the eigenvalue, at which it ends.
+_RESTARTS, _RESIDUAL = 1000, 1e-12
+# Share of chance in a start from given vectors, without which directions that they lack would never be found.
+_CHANCE = 1e-3
 
 
+@baseline(
+    "one embedding of the neighbour graphs of all views, weighted by themselves",
+    cost="n^2 d",
+)
 class AMGL(MultiViewBaseline):
     """Auto-weighted multiple graph learning: one spectral embedding shared by the neighbour graphs of all views.
 
@@ -39,14 +56,10 @@ class AMGL(MultiViewBaseline):
     from a Lanczos method, so memory grows with n: 30,000 rows take minutes, and 24 GB would hold some millions. A view
     whose graph has as many components as there are clusters costs nothing at all and takes over; a warning says so. The
     authors' release divides by zero where rows coincide; here neighbours that are all equally far have equal weights.
+    The authors do not scale views.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    views : list or dict or None, default=None
-        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
-        also names them. None means that such an X is one view.
     n_neighbors : int, default=5
         Neighbours of a row in each graph; at most n_samples - 2 are used.
     max_iter : int, default=100
@@ -55,17 +68,9 @@ class AMGL(MultiViewBaseline):
         The fit ends when the objective falls by less than this share in a pass, after at least three.
     n_init : int, default=10
         Starts of k-means.
-    scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, or a list or dict of them, default="auto"
-        How each view is scaled first, as in :class:`kedge.MSGL`. The authors use "none".
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         F, with orthonormal columns.
     view_weights_ : ndarray of shape (n_views,)
@@ -80,8 +85,6 @@ class AMGL(MultiViewBaseline):
         The symmetric graph of each view.
     n_iter_ : int
         Passes.
-    view_names_ : list of str
-        Names of the views.
 
     References
     ----------
@@ -98,33 +101,12 @@ class AMGL(MultiViewBaseline):
     True
     """
 
-    _least_rows: ClassVar[int] = 3
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MULTI_VIEW_BASELINE_RULES | {
-        "n_neighbors": [COUNT],
-        "max_iter": [COUNT],
-        "tol": [NOT_NEGATIVE],
-        "n_init": [COUNT],
-    }
+    n_neighbors: int = parameter(COUNT, default=5)
+    max_iter: int = parameter(COUNT, default=100)
+    tol: float = parameter(NOT_NEGATIVE, default=1e-8)
+    n_init: int = parameter(COUNT, default=10)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        views: Any = None,
-        n_neighbors: int = 5,
-        max_iter: int = 100,
-        tol: float = 1e-8,
-        n_init: int = 10,
-        scale: Any = "auto",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.views = views
-        self.n_neighbors = n_neighbors
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
+    _least_rows: ClassVar[int] = 3
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Copies of the views, sparse graphs, Lanczos vectors.
@@ -144,7 +126,7 @@ class AMGL(MultiViewBaseline):
         labels, _ = cluster_points(embedding, self.n_clusters, random_state, self.n_init)
         history = 0.5 / np.sqrt(costs)
         return {
-            "labels_": number_by_first_rows(labels),
+            "labels_": labels,
             "embedding_": embedding,
             "view_weights_": history[-1] / history[-1].sum(),
             "view_weights_history_": history,
@@ -164,33 +146,29 @@ class AMGL(MultiViewBaseline):
         for _ in range(self.max_iter):
             terms = [weight * graph for weight, graph in zip(weights / weights.sum(), graphs, strict=True)]
             mixture = sparse.csr_array(sum(terms[1:], start=terms[0]))
-            embedding = leading_eigenvectors(mixture, components, self.n_clusters, near=embedding, stacklevel=7)[1]
+            embedding = leading_eigenvectors(mixture, components, self.n_clusters, near=embedding)[1]
             costs.append(np.array([_cost(embedding, graph) for graph in graphs]))
             weights = 0.5 / np.sqrt(costs[-1])
             objective.append(float(np.sqrt(costs[-1]).sum()))
             if len(objective) >= _LEAST_PASSES and objective[-2] - objective[-1] < self.tol * objective[-2]:
                 break
         else:
-            warnings.warn(
+            warn_convergence(
                 f"the objective still fell by more than tol={self.tol:g} of itself after max_iter={self.max_iter} "
-                "passes; raise one of them",
-                ConvergenceWarning,
-                stacklevel=6,
+                "passes; raise one of them"
             )
         return embedding, np.array(costs), np.array(objective)
 
-    def _warn_of_components(self, counts: NDArray[np.int64]) -> None:
+    def _warn_of_components(self, counts: Labels) -> None:
         """Say which views can be cut without cost; alone, a view with as many components as clusters is just right."""
         most = self.n_clusters - 1 if len(counts) > 1 else self.n_clusters
         if self.n_clusters == 1 or counts.max() <= most:
             return
         view = int(counts.argmax())
-        warnings.warn(
+        warn_convergence(
             f"the graph of {self.view_names_[view]!r} has {counts[view]} connected components for {self.n_clusters} "
             "clusters, so it can be cut at no cost: it outweighs all other views, and the largest components decide; "
-            "take more n_neighbors, or leave the view out",
-            ConvergenceWarning,
-            stacklevel=6,
+            "take more n_neighbors, or leave the view out"
         )
 
 
@@ -211,3 +189,82 @@ def _cost(embedding: Array, graph: sparse.csr_array) -> float:
     """Return tr(F' L F) for the normalised graph I - L, and a little more, so that it is never zero."""
     trace = float(np.vdot(embedding, embedding) - np.vdot(embedding, graph @ embedding))
     return max(trace, 0.0) + _LEAST_COST
+
+
+@dataclass(frozen=True)
+class GraphComponents:
+    """The connected components of a graph."""
+
+    order: Indices  # Shape (n_rows,). Rows sorted by component, largest component first.
+    starts: Indices  # Shape (n_components + 1,). Where each component begins in that order.
+
+    def __len__(self) -> int:
+        """Return the number of components."""
+        return len(self.starts) - 1
+
+
+def find_components(graph: sparse.csr_array) -> GraphComponents:
+    """Find the components of a symmetric graph; every stored entry is an edge."""
+    count, labels = connected_components(graph, directed=False)
+    sizes = np.bincount(labels, minlength=count)
+    by_size = np.argsort(-sizes, kind="stable")
+    rank = np.empty(count, dtype=np.intp)
+    rank[by_size] = np.arange(count)
+    return GraphComponents(np.argsort(rank[labels], kind="stable"), np.concatenate([[0], np.cumsum(sizes[by_size])]))
+
+
+def leading_eigenvectors(
+    matrix: sparse.csr_array, components: GraphComponents, n_vectors: int, *, near: Array | None = None
+) -> tuple[Array, Array]:
+    """Return the largest eigenvalues of a symmetric nonnegative matrix, descending, and orthonormal eigenvectors.
+
+    A Lanczos method can miss vectors of a multiple eigenvalue, and a graph of several components has them: every
+    component has a largest eigenvalue of its own, and these can be equal. Within one component the largest is simple
+    (Perron and Frobenius), so each is solved on its own and the best of all are taken; of equal eigenvalues those of
+    larger components come first. Lanczos starts from ``near``, eigenvectors of a matrix that differs little.
+    """
+    sorted_matrix = sparse.csr_array(matrix[components.order][:, components.order])
+    values: list[Array] = []
+    vectors: list[Array] = []
+    places: list[tuple[int, int, int, int]] = []
+    for start, stop in zip(components.starts[:-1], components.starts[1:], strict=True):
+        block = sparse.csr_array(sorted_matrix[start:stop, start:stop])
+        begin = None if near is None else near[components.order[start:stop]]
+        own_values, own_vectors = _leading_of_block(block, min(n_vectors, stop - start), begin)
+        values.append(own_values)
+        vectors.append(own_vectors)
+        places.extend((start, stop, len(vectors) - 1, column) for column in range(len(own_values)))
+    joined = np.concatenate(values)
+    # A stable sort keeps the larger component first where eigenvalues are equal but for rounding.
+    best = np.argsort(-np.round(joined / _EQUAL) * _EQUAL, kind="stable")[:n_vectors]
+    found = np.zeros((matrix.shape[0], len(best)))
+    for column, place in enumerate(best):
+        start, stop, number, own_column = places[place]
+        found[components.order[start:stop], column] = vectors[number][:, own_column]
+    return joined[best], found
+
+
+def _leading_of_block(block: sparse.csr_array, wanted: int, near: Array | None) -> tuple[Array, Array]:
+    order = block.shape[0]
+    if order <= _SMALL_ORDER or 4 * wanted >= order:
+        values, vectors = linalg.eigh(block.toarray(), subset_by_index=[order - wanted, order - 1])
+    else:
+        width, rounds = min(order - 1, max(4 * wanted, 60)), _RESTARTS * wanted
+        start = _start(order, near)
+        try:
+            values, vectors = eigsh(block, k=wanted, which="LA", v0=start, ncv=width, maxiter=rounds, tol=_RESIDUAL)
+        except ArpackNoConvergence:
+            warn_convergence(
+                f"the Lanczos method did not converge on a component of {order} rows, so all eigenvectors were "
+                "computed: eigenvalues lie too close to each other; let rows use more neighbours"
+            )
+            values, vectors = linalg.eigh(block.toarray(), subset_by_index=[order - wanted, order - 1])
+    return values[::-1], with_fixed_signs(vectors)[:, ::-1]
+
+
+def _start(order: int, near: Array | None) -> Array:
+    chance = np.random.RandomState(0).uniform(-1, 1, order)
+    if near is None or not near.any():
+        return chance
+    known = near.sum(axis=1)
+    return np.asarray(known + chance * (_CHANCE * np.linalg.norm(near) / np.linalg.norm(chance)))

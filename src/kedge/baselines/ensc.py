@@ -1,21 +1,45 @@
 """EnSC: every row rebuilt from others under an elastic net by active sets, then spectral clustering."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
+import numpy as np
 from numpy.random import RandomState
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.coefficients.active_set_elastic_net import ActiveSetSolver, rows_per_block
-from kedge.baselines.coefficients.self_expression_graph import keep_largest_entries
+from kedge.baselines.base import (
+    Array,
+    Indices,
+    SingleViewBaseline,
+    as_dense,
+    baseline,
+    parameter,
+)
+from kedge.baselines.elastic_net import solve_elastic_nets
 from kedge.baselines.self_expression import cluster_coefficients, solve_all_rows
 from kedge.core.rows import View
 from kedge.kernels.selection import default_threads
-from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE
+from kedge.parameters import COUNT, POSITIVE
+
+# Rows of the first active set. It grows when so much of it is in use.
+_FIRST_SIZE = 100
+_FULL_SHARE, _GROWTH = 0.8, 1.5
+# Rows looked at again and again, and steps on one active set per member.
+_MAX_ROUNDS, _STEPS_PER_MEMBER = 40, 5
+# Bytes that a block of rows may take: its active rows, and its correlations with all rows.
+_GATHERED_BYTES, _CORRELATION_BYTES = 1 << 25, 1 << 26
+_SPARSE_BLOCK_ROWS = 16
 
 
+@baseline(
+    "elastic-net representation of the rows by an active set of others",
+    cost="n^2 d per round",
+    grid={"fidelity": [50.0, 200.0], "l1_share": [0.9, 1.0]},
+    grid_source="values in the authors' programs",
+)
 class EnSC(SingleViewBaseline):
     """Elastic net subspace clustering: rows rebuilt from others under an elastic net, then spectral clustering.
 
@@ -27,8 +51,6 @@ class EnSC(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     fidelity : float, default=50.0
         Weight of the squared error of each row, in units of the smallest weight at which the row has coefficients. The
         authors use 50, and 200 for handwritten digits.
@@ -39,17 +61,9 @@ class EnSC(SingleViewBaseline):
         Entries of each row of coefficients that are kept, the largest first.
     tol : float, default=1e-6
         Largest violation of the optimality condition, in units of the l1 weight.
-    scale : {"l2", "none", "zscore", "minmax", "zscore_l2", "auto"}, default="l2"
-        How X is scaled before; unit rows are customary for subspaces.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     coefficients_ : CSR array of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i; the diagonal is empty.
     embedding_ : ndarray of shape (n_samples, n_clusters)
@@ -71,34 +85,15 @@ class EnSC(SingleViewBaseline):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "fidelity": [POSITIVE],
-        "l1_share": [Interval(Real, 0, 1, closed="right")],
-        "n_nonzero": [COUNT],
-        "tol": [POSITIVE],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        fidelity: float = 50.0,
-        l1_share: float = 0.9,
-        n_nonzero: int = 50,
-        tol: float = 1e-6,
-        scale: str = "l2",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.fidelity = fidelity
-        self.l1_share = l1_share
-        self.n_nonzero = n_nonzero
-        self.tol = tol
+    fidelity: float = parameter(POSITIVE, default=50.0)
+    l1_share: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.9)
+    n_nonzero: int = parameter(COUNT, default=50)
+    tol: float = parameter(POSITIVE, default=1e-6)
+    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Kept coefficients with their graph, and blocks of rows.
-        block_rows = min(rows_per_block(n_samples, n_features, is_sparse=False), n_samples)
+        block_rows = min(rows_per_turn(n_samples, n_features, is_sparse=False), n_samples)
         active = 8 * block_rows * min(100, n_samples) * (n_features + 100)
         blocks = default_threads() * (8 * 3 * block_rows * n_samples + active)
         return blocks + n_samples * (60 * min(self.n_nonzero, n_samples) + 8 * n_features)
@@ -110,6 +105,109 @@ class EnSC(SingleViewBaseline):
             coefficients, n_rounds, n_open = solver.solve(rows)
             return keep_largest_entries(coefficients, self.n_nonzero), n_rounds, n_open
 
-        block_rows = rows_per_block(X.shape[0], X.shape[1], sparse.issparse(X))
+        block_rows = rows_per_turn(X.shape[0], X.shape[1], sparse.issparse(X))
         coefficients, n_iter = solve_all_rows(solve, X.shape[0], block_rows, "raise tol or lower fidelity")
         return cluster_coefficients(coefficients, self.n_clusters, random_state) | {"n_iter_": n_iter}
+
+
+def rows_per_turn(n_rows: int, n_features: int, is_sparse: bool) -> int:
+    """Return how many rows to solve for at a time."""
+    if is_sparse:
+        return _SPARSE_BLOCK_ROWS
+    most = min(_GATHERED_BYTES // (8 * _FIRST_SIZE * max(n_features, _FIRST_SIZE)), _CORRELATION_BYTES // (8 * n_rows))
+    return int(np.clip(most, 8, 256))
+
+
+@dataclass(frozen=True)
+class ActiveSetSolver:
+    """Elastic nets of all rows; settings that all blocks share."""
+
+    X: View  # Shape (n, d). The rows.
+    # Largest correlation of a row with another, over its threshold; above 1 for coefficients other than zero.
+    fidelity: float
+    l1_share: float  # Above 0, at most 1: threshold and ridge are as l1_share to 1 - l1_share.
+    tol: float  # Largest violation of the optimality condition, in units of the threshold.
+
+    def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
+        """Return coefficients of a block of rows, the active sets tried, and how many rows are not solved."""
+        own = np.arange(rows.start, rows.stop)
+        vectors = as_dense(self.X[rows])
+        sizes = self._correlation_sizes(vectors, own)
+        largest = sizes.max(axis=1)
+        thresholds = largest / self.fidelity
+        solution = np.zeros((len(own), self.X.shape[0]))
+        places = np.flatnonzero(largest > 0)
+        count = min(_FIRST_SIZE, self.X.shape[0] - 1)
+        active = _strongest(sizes[places], count)
+        n_rounds = 0
+        while len(places) and n_rounds < _MAX_ROUNDS:
+            n_rounds += 1
+            start = np.take_along_axis(solution[places], active, axis=1)
+            values, is_open = self._solve_active(vectors[places], thresholds[places], active, start)
+            mixture = _csr_rows(active, values, self.X.shape[0])
+            solution[places] = mixture.toarray()
+            sizes = self._correlation_sizes(vectors[places] - as_dense(mixture @ self.X), own[places])
+            # Members of the active set are solved for; what is in use stays in it.
+            np.put_along_axis(sizes, active, np.where(values != 0, np.inf, 0.0), axis=1)
+            outside = np.where(np.isinf(sizes), 0.0, sizes).max(axis=1)
+            is_open |= outside > (1.0 + self.tol) * thresholds[places]
+            places = places[is_open]
+            count = self._grow(count, values[is_open])
+            active = _strongest(sizes[is_open], count)
+        return sparse.csr_array(solution), n_rounds, len(places)
+
+    def _grow(self, size: int, values: Array) -> int:
+        in_use = int(np.count_nonzero(values, axis=1).max(initial=0))
+        return min(int(_GROWTH * size) + 1, self.X.shape[0] - 1) if in_use > _FULL_SHARE * size else size
+
+    def _solve_active(
+        self, vectors: Array, thresholds: Array, active: Indices, start: Array
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Solve on the active sets; return coefficients, and which are unsolved."""
+        grams, products = self._inner_products(vectors, active)
+        diagonal = np.arange(active.shape[1])
+        grams[:, diagonal, diagonal] += (thresholds * (1.0 - self.l1_share) / self.l1_share)[:, None]
+        steps = _STEPS_PER_MEMBER * active.shape[1]
+        return solve_elastic_nets(grams, products, thresholds, start, tol=self.tol, max_steps=steps)
+
+    def _inner_products(self, vectors: Array, active: Indices) -> tuple[Array, Array]:
+        if sparse.issparse(self.X):
+            members, places = np.unique(active, return_inverse=True)
+            places = places.reshape(active.shape)
+            some = self.X[members]
+            gram = (some @ some.T).toarray()
+            by_member = np.asarray(some @ vectors.T).T
+            return gram[places[:, :, None], places[:, None, :]], np.take_along_axis(by_member, places, axis=1)
+        gathered = self.X[active]
+        products = np.matmul(gathered, vectors[:, :, None])[:, :, 0]
+        return np.matmul(gathered, gathered.transpose(0, 2, 1)), products
+
+    def _correlation_sizes(self, vectors: Array, own: Indices) -> Array:
+        """Return absolute inner products of vectors with all rows; less than any for the own row."""
+        sizes = np.abs((self.X @ vectors.T).T if sparse.issparse(self.X) else vectors @ self.X.T)
+        sizes[np.arange(len(own)), own] = -1.0
+        return np.asarray(sizes)
+
+
+def _csr_rows(columns: Indices, values: Array, n_columns: int) -> sparse.csr_array:
+    """Return rows with these values in these columns, which ascend."""
+    is_used = values != 0
+    pointers = np.concatenate([[0], np.cumsum(is_used.sum(axis=1))])
+    return sparse.csr_array((values[is_used], columns[is_used], pointers), shape=(len(columns), n_columns))
+
+
+def _strongest(sizes: Array, count: int) -> Indices:
+    """Return the places of the largest entries of each row, in their order."""
+    if not len(sizes):
+        return np.empty((0, count), dtype=np.intp)
+    return np.sort(np.argpartition(-sizes, count - 1, axis=1)[:, :count], axis=1)
+
+
+def keep_largest_entries(coefficients: sparse.csr_array, n_kept: int) -> sparse.csr_array:
+    """Return the largest absolute entries of each row, at most ``n_kept``."""
+    rows = np.repeat(np.arange(coefficients.shape[0]), np.diff(coefficients.indptr))
+    order = np.lexsort((-np.abs(coefficients.data), rows))
+    is_kept = np.zeros(len(rows), dtype=bool)
+    is_kept[order] = np.arange(len(rows)) - coefficients.indptr[rows] < n_kept
+    entries = (coefficients.data[is_kept], (rows[is_kept], coefficients.indices[is_kept]))
+    return sparse.csr_array(entries, shape=coefficients.shape)

@@ -1,30 +1,40 @@
 """FNC: the normalised cut of a graph through anchors, maximised over labels themselves without eigenvectors."""
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
-from sklearn.exceptions import ConvergenceWarning
 
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.graphs.balanced_kmeans import balanced_groups, group_means
-from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_many
-from kedge.core.labels import number_by_first_rows
+from kedge.baselines.base import (
+    Array,
+    Indices,
+    Labels,
+    SingleViewBaseline,
+    as_dense,
+    baseline,
+    parameter,
+)
+from kedge.baselines.graphs import anchor_graph_memory, weigh_many
 from kedge.core.rows import View, canonical_rows, sample_rows, take_rows
-from kedge.parameters import BASELINE_RULES, COUNT, one_of
-
-Array = NDArray[np.float64]
-Labels = NDArray[np.int64]
+from kedge.parameters import COUNT, one_of
+from kedge.user_warnings import warn_convergence
 
 # Rows per anchor that the balanced groups are made of, and at least.
 _ROWS_PER_ANCHOR, _LEAST_SAMPLE = 50, 5_000
+# Rounds of a split, and the rows of a group that the first direction of a split is chosen from.
+_SPLIT_ROUNDS, _FIRST_ROWS = 20, 200
 
 
+@baseline(
+    "normalised cut of an anchor graph without eigenvectors",
+    cost="n m d",
+    grid={"n_anchors": ["2k", "5k", "10k"]},
+    grid_source="ours; the authors' is unknown",
+    reconstruction=True,
+)
 class FNC(SingleViewBaseline):
     """Fast normalised cut: balanced anchors, a graph through them, and its cut improved by moving rows directly.
 
@@ -41,8 +51,6 @@ class FNC(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     n_anchors : int or "auto", default="auto"
         Number of anchors; groups are of equal size if it is a power of two. "auto" is the least power of two from
         4 n_clusters on: with many anchors rows share few, and labels get stuck early. At most n_samples.
@@ -52,17 +60,9 @@ class FNC(SingleViewBaseline):
         Starts; the labels of the best objective count.
     max_iter : int, default=300
         Most rounds of a start.
-    scale : {"none", "l2", "zscore", "minmax", "zscore_l2", "auto"}, default="none"
-        How X is scaled before.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of anchors and starts.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     graph_ : CSR array of shape (n_samples, n_anchors)
         B, the weights of rows on anchors; rows sum to one.
     anchors_ : ndarray of shape (n_anchors, n_features)
@@ -88,37 +88,17 @@ class FNC(SingleViewBaseline):
     [0, 1, 2]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "n_anchors": [COUNT, one_of("auto")],
-        "n_neighbors": [COUNT],
-        "n_init": [COUNT],
-        "max_iter": [COUNT],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | str = "auto",
-        n_neighbors: int = 5,
-        n_init: int = 10,
-        max_iter: int = 300,
-        scale: str = "none",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.n_init = n_init
-        self.max_iter = max_iter
+    n_anchors: int | str = parameter(COUNT, one_of("auto"), default="auto")
+    n_neighbors: int = parameter(COUNT, default=5)
+    n_init: int = parameter(COUNT, default=10)
+    max_iter: int = parameter(COUNT, default=300)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Copies of the rows that make anchors, then the graph.
         n_anchors = self._count_anchors(n_samples)
-        sample = _sample_size(n_samples, n_anchors) * n_features
-        rows = n_samples * (6 * min(self.n_neighbors, n_anchors) + 24 + 2 * self.n_clusters)
-        return max(20 * sample, 8 * rows + search_memory(n_samples, n_anchors, n_features))
+        choice = 20 * _sample_size(n_samples, n_anchors) * n_features
+        per_row = 6 * min(self.n_neighbors, n_anchors) + 24 + 2 * self.n_clusters
+        return anchor_graph_memory(n_samples, n_anchors, n_features, per_row, choice)
 
     def _count_anchors(self, n_samples: int) -> int:
         if not isinstance(self.n_anchors, str):
@@ -140,13 +120,9 @@ class FNC(SingleViewBaseline):
             best = found if best is None or found.history[-1] > best.history[-1] else best
         assert best is not None
         if not best.converged:
-            warnings.warn(
-                f"rows still changed clusters after max_iter={self.max_iter} rounds; raise max_iter",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warn_convergence(f"rows still changed clusters after max_iter={self.max_iter} rounds; raise max_iter")
         return {
-            "labels_": number_by_first_rows(best.labels),
+            "labels_": best.labels,
             "graph_": graph,
             "anchors_": anchors,
             "objective_": best.history[-1],
@@ -231,3 +207,70 @@ def _fill_empty(labels: Labels, scores: Array, n_clusters: int) -> Labels:
 
 def _sample_size(n_samples: int, n_anchors: int) -> int:
     return min(n_samples, max(_LEAST_SAMPLE, _ROWS_PER_ANCHOR * n_anchors))
+
+
+def balanced_groups(X: Any, n_groups: int, random_state: RandomState) -> Labels:
+    """Group rows by k-means with two centres and prescribed sizes, and each half again.
+
+    A set of s rows that becomes g groups is split into halves of floor(g / 2) and the other groups, with rows in
+    proportion; sizes differ by at most one where the number of groups is a power of two, and by little otherwise. A
+    split alternates between two centres and the rows sorted by the difference of the squared distances to them.
+
+    At most 20 rounds of O(nnz of X) for each of log2(n_groups) levels; memory is one copy of X.
+    """
+    groups = np.empty(X.shape[0], dtype=np.int64)
+    # Rows of a set are kept next to each other, and copied once per level.
+    pending = [(X, np.arange(X.shape[0]), n_groups, 0)]
+    while pending:
+        rows, numbers, count, first = pending.pop()
+        if count == 1:
+            groups[numbers] = first
+            continue
+        left_count = count // 2
+        order, size = _split(rows, round(len(numbers) * left_count / count), random_state)
+        for part, part_count, part_first in (
+            (order[size:], count - left_count, first + left_count),
+            (order[:size], left_count, first),
+        ):
+            pending.append((rows[part], numbers[part], part_count, part_first))
+    return groups
+
+
+def group_means(X: Any, groups: Labels, n_groups: int) -> Array:
+    """Return the mean row of every group, none of which is empty."""
+    order = np.argsort(groups, kind="stable")
+    sizes = np.bincount(groups, minlength=n_groups)
+    ends = np.cumsum(sizes)
+    means = np.empty((n_groups, X.shape[1]))
+    for group, (end, size) in enumerate(zip(ends, sizes, strict=True)):
+        means[group] = np.asarray(X[order[end - size : end]].mean(axis=0)).ravel()
+    return means
+
+
+def _split(rows: Any, size: int, random_state: RandomState) -> tuple[Indices, int]:
+    """Return the rows of the first part, ascending, then the others, and how many the first part has."""
+    n_rows = rows.shape[0]
+    direction = _first_direction(rows, random_state)
+    total = np.asarray(rows.sum(axis=0)).ravel()
+    is_first = np.zeros(n_rows, dtype=bool)
+    for _ in range(_SPLIT_ROUNDS):
+        # |x - a|^2 - |x - b|^2 is, up to a constant, twice the product of x with b - a.
+        order = np.argsort(rows @ direction, kind="stable")
+        now_first = np.zeros(n_rows, dtype=bool)
+        now_first[order[:size]] = True
+        if np.array_equal(now_first, is_first):
+            break
+        is_first = now_first
+        part = np.asarray(is_first.astype(np.float64) @ rows).ravel()
+        direction = (total - part) / (n_rows - size) - part / size
+    return np.argsort(~is_first, kind="stable"), size
+
+
+def _first_direction(rows: Any, random_state: RandomState) -> Array:
+    """Return the difference of two rows far apart: a random one's farthest, and the farthest of that."""
+    some = rows[sample_rows(rows.shape[0], _FIRST_ROWS, random_state)]
+    some = as_dense(some).astype(np.float64, copy=False)
+    start = some[random_state.randint(len(some))]
+    one = some[((some - start) ** 2).sum(axis=1).argmax()]
+    other = some[((some - one) ** 2).sum(axis=1).argmax()]
+    return np.asarray(other - one)

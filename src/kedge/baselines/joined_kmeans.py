@@ -1,20 +1,29 @@
 """JoinedKMeans: k-means on all views side by side, the least that a method for several views has to beat."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.baselines.clusterer import MultiViewBaseline
+from kedge.baselines.base import (
+    Labels,
+    LabelsNewRows,
+    MultiViewBaseline,
+    baseline,
+    parameter,
+)
 from kedge.baselines.kmeans import run_kmeans
 from kedge.core.labels import nearest_center
 from kedge.core.rows import View, side_by_side
-from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES
+from kedge.parameters import COUNT
 
 
-class JoinedKMeans(MultiViewBaseline):
+@baseline(
+    "k-means of the scaled views side by side",
+    cost="n k d per round",
+)
+class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
     """k-means on the scaled views side by side.
 
     Every view is scaled to unit energy, the views are joined to one matrix, and scikit-learn's k-means clusters its
@@ -24,34 +33,19 @@ class JoinedKMeans(MultiViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    views : list or dict or None, default=None
-        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
-        also names them. None means that such an X is one view.
     n_init : int, default=10
         Starts of k-means; the one with the least sum of squared distances is kept.
     max_iter : int, default=300
         Most rounds of a start.
-    scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, or a list or dict of them, default="auto"
-        How each view is scaled first, as in :class:`kedge.MSGL`.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Centres of the clusters in the scaled views side by side; fewer where too few rows differ.
     inertia_ : float
         Sum of squared distances of the rows to their centres.
     n_iter_ : int
         Rounds of the start that was kept.
-    view_names_ : list of str
-        Names of the views.
 
     References
     ----------
@@ -67,26 +61,8 @@ class JoinedKMeans(MultiViewBaseline):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MULTI_VIEW_BASELINE_RULES | {
-        "n_init": [COUNT],
-        "max_iter": [COUNT],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        views: Any = None,
-        n_init: int = 10,
-        max_iter: int = 300,
-        scale: Any = "auto",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.views = views
-        self.n_init = n_init
-        self.max_iter = max_iter
+    n_init: int = parameter(COUNT, default=10)
+    max_iter: int = parameter(COUNT, default=300)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Scaled views, those joined, and k-means' labels.
@@ -99,21 +75,8 @@ class JoinedKMeans(MultiViewBaseline):
         seed = int(random_state.randint(np.iinfo(np.int32).max))
         return run_kmeans(joined, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=seed)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Give new rows the clusters of the nearest centres.
-
-        Parameters
-        ----------
-        X : as in fit
-            New rows with the same views.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each row.
-        """
-        joined = side_by_side(self._read_new_rows(X))
-        return nearest_center(joined, self.cluster_centers_)
+    def _label(self, views: list[View]) -> Labels:
+        return nearest_center(side_by_side(views), self.cluster_centers_)
 
 
 def _with_short_indices(X: View) -> View:

@@ -1,19 +1,30 @@
 """k-means, as scikit-learn has it."""
 
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from sklearn import cluster
 
-from kedge.baselines.clusterer import SingleViewBaseline
+from kedge.baselines.base import (
+    Array,
+    Labels,
+    LabelsNewRows,
+    SingleViewBaseline,
+    baseline,
+    parameter,
+)
 from kedge.core.labels import nearest_center, number_by_first_rows
 from kedge.core.rows import View
-from kedge.parameters import BASELINE_RULES, COUNT
+from kedge.parameters import COUNT
 
 
-class KMeans(SingleViewBaseline):
+@baseline(
+    "k-means of scikit-learn",
+    cost="n k d per round",
+)
+class KMeans(LabelsNewRows, SingleViewBaseline):
     """k-means: every row belongs to the nearest of k means; scikit-learn's, under the terms of the other baselines.
 
     O(n k d) time per round for n rows of d features, and memory for one more copy of X: no limit before X itself. Runs
@@ -21,23 +32,13 @@ class KMeans(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     n_init : int, default=10
         Starts, of which the one with the least sum of squared distances is kept.
     max_iter : int, default=300
         Most rounds of a start.
-    scale : {"none", "l2", "zscore", "minmax", "zscore_l2", "auto"}, default="none"
-        How X is scaled before.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     cluster_centers_ : ndarray of shape (n_clusters found, n_features)
         The means, of scaled rows.
     inertia_ : float
@@ -56,43 +57,19 @@ class KMeans(SingleViewBaseline):
     array([0, 0, 1, 1])
     """
 
+    n_init: int = parameter(COUNT, default=10)
+    max_iter: int = parameter(COUNT, default=300)
+
     _one_thread: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {"n_init": [COUNT], "max_iter": [COUNT]}
 
-    cluster_centers_: NDArray[np.float64]
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        max_iter: int = 300,
-        scale: str = "none",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.n_init = n_init
-        self.max_iter = max_iter
+    cluster_centers_: Array = field(init=False)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # A centred copy, and some numbers per row.
         return 8 * (n_samples * (n_features + 4) + self.n_clusters * n_features)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Give new rows the clusters of the nearest means.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each row.
-        """
-        return nearest_center(self._read_new_rows(X), self.cluster_centers_)
+    def _label(self, rows: View) -> Labels:
+        return nearest_center(rows, self.cluster_centers_)
 
     def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
         return run_kmeans(X, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=random_state)

@@ -1,34 +1,34 @@
 """KMM: several means per cluster, joined to clusters by a graph with as many connected components as clusters."""
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from kedge.anchors.rows import fill_up
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.graphs.adaptive_neighbors import NeighborWeights
-from kedge.baselines.graphs.component_forcing import (
-    ForcedGraph,
-    ForcingProblem,
-    SimplexSide,
-    force_components,
-    forcing_memory,
+from kedge.baselines.base import (
+    Array,
+    Indices,
+    SingleViewBaseline,
+    baseline,
+    parameter,
 )
-from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_both_ways
-from kedge.baselines.graphs.sampled_anchors import sampled_anchors, sampling_memory
+from kedge.baselines.graphs import (
+    NeighborWeights,
+    anchor_graph_memory,
+    sampled_anchors,
+    sampling_memory,
+    weigh_both_ways,
+)
+from kedge.baselines.sobg import ForcedGraph, ForcingProblem, SimplexSide, force_components, forced_numbers
 from kedge.core.driver_step import graph_components
-from kedge.core.labels import cluster_points, number_by_first_rows, unit_rows
+from kedge.core.labels import cluster_points, unit_rows
 from kedge.core.rows import BLOCK_ENTRIES, View, canonical_rows
-from kedge.parameters import BASELINE_RULES, COUNT, NOT_NEGATIVE, one_of
-
-Array = NDArray[np.float64]
+from kedge.parameters import COUNT, NOT_NEGATIVE, one_of
+from kedge.user_warnings import warn_convergence
 
 # Sets of prototypes that are tried until a graph with the right number of components is found.
 _MOST_DRAWS = 5
@@ -45,7 +45,7 @@ class _Neighbors:
     back: NeighborWeights
 
     @property
-    def owners(self) -> NDArray[np.intp]:
+    def owners(self) -> Indices:
         """The nearest prototype of every row."""
         return self.ahead.indices[:, 0]
 
@@ -58,6 +58,10 @@ class _Round:
     prototypes: Array
 
 
+@baseline(
+    "several prototypes per cluster, joined by a graph with exactly k components",
+    cost="n m d per round",
+)
 class KMM(SingleViewBaseline):
     """K-multiple-means: prototypes, several per cluster, and a graph from rows to them with one component per cluster.
 
@@ -78,8 +82,6 @@ class KMM(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     n_prototypes : int or "auto", default="auto"
         Number of prototypes, more than clusters; "auto" is floor(sqrt(n_samples n_clusters)). At most n_samples.
     n_neighbors : int, default=5
@@ -95,17 +97,9 @@ class KMM(SingleViewBaseline):
     tol : float, default=5e-3
         Rounds end when no row changes its nearest prototype, or the squared moves of all prototypes are less than this
         share of their squared distances to their mean. Not used by ``recipe="published"``.
-    scale : {"none", "l2", "zscore", "minmax", "zscore_l2", "auto"}, default="none"
-        How X is scaled before.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the first prototypes.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     graph_ : CSR array of shape (n_samples, n_prototypes)
         Weights of rows on prototypes; rows sum to one.
     prototypes_ : ndarray of shape (n_prototypes, n_features)
@@ -132,49 +126,24 @@ class KMM(SingleViewBaseline):
     2
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "n_prototypes": [COUNT, one_of("auto")],
-        "n_neighbors": [COUNT],
-        "prototypes": [one_of("kmeans", "random"), "array-like"],
-        "recipe": [one_of("kedge", "published")],
-        "max_iter": [COUNT],
-        "max_updates": [COUNT],
-        "tol": [NOT_NEGATIVE],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_prototypes: int | str = "auto",
-        n_neighbors: int = 5,
-        prototypes: Any = "random",
-        recipe: str = "kedge",
-        max_iter: int = 15,
-        max_updates: int = 30,
-        tol: float = 5e-3,
-        scale: str = "none",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.n_prototypes = n_prototypes
-        self.n_neighbors = n_neighbors
-        self.prototypes = prototypes
-        self.recipe = recipe
-        self.max_iter = max_iter
-        self.max_updates = max_updates
-        self.tol = tol
+    n_prototypes: int | str = parameter(COUNT, one_of("auto"), default="auto")
+    n_neighbors: int = parameter(COUNT, default=5)
+    prototypes: Any = parameter(one_of("kmeans", "random"), "array-like", default="random")
+    recipe: str = parameter(one_of("kedge", "published"), default="kedge")
+    max_iter: int = parameter(COUNT, default=15)
+    max_updates: int = parameter(COUNT, default=30)
+    tol: float = parameter(NOT_NEGATIVE, default=5e-3)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Some copies of the graph, and prototypes.
         n_prototypes = self._count_prototypes(n_samples)
-        graph = forcing_memory(n_samples, n_prototypes, min(self.n_neighbors, n_prototypes), self.n_clusters)
-        graph += search_memory(n_samples, n_prototypes, n_features) + 16 * n_prototypes * n_features
-        if isinstance(self.prototypes, str) and self.prototypes == "kmeans":
-            return max(graph, sampling_memory(n_samples, n_prototypes, n_features))
+        per_row = forced_numbers(min(self.n_neighbors, n_prototypes), self.n_clusters)
         # Random rows are compared in blocks, to be distinct.
-        return max(graph, 28 * min(n_samples * n_features, BLOCK_ENTRIES))
+        choice = 28 * min(n_samples * n_features, BLOCK_ENTRIES)
+        if isinstance(self.prototypes, str) and self.prototypes == "kmeans":
+            choice = sampling_memory(n_samples, n_prototypes, n_features)
+        return (
+            anchor_graph_memory(n_samples, n_prototypes, n_features, per_row, choice) + 16 * n_prototypes * n_features
+        )
 
     def _count_prototypes(self, n_samples: int) -> int:
         if isinstance(self.n_prototypes, str):
@@ -198,9 +167,9 @@ class KMM(SingleViewBaseline):
             if count != self.n_clusters:
                 labels, _ = cluster_points(unit_rows(embedding.row_vectors), self.n_clusters, random_state, 10)
         if trouble:
-            warnings.warn(trouble, ConvergenceWarning, stacklevel=4)
+            warn_convergence(trouble)
         return {
-            "labels_": number_by_first_rows(labels),
+            "labels_": labels,
             "graph_": found.forced.graph,
             "prototypes_": found.prototypes,
             "n_components_": count,
@@ -337,7 +306,7 @@ def _one_prototype_per_cluster(X: View, prototypes: Array) -> dict[str, Any]:
     pointers = np.arange(len(owners) + 1)
     graph = sparse.csr_array((np.ones(len(owners)), owners, pointers), shape=(len(owners), len(prototypes)))
     return {
-        "labels_": number_by_first_rows(owners),
+        "labels_": owners,
         "graph_": graph,
         "prototypes_": prototypes,
         "n_components_": len(np.unique(owners)),

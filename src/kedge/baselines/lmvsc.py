@@ -1,29 +1,34 @@
 """LMVSC: one graph between rows and anchors per view, all side by side, embedded by their singular vectors."""
 
-import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from kedge.anchors.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
 from kedge.anchors.select import choose_anchors
-from kedge.baselines.clusterer import MultiViewBaseline
+from kedge.baselines.base import (
+    Array,
+    Labels,
+    LabelsNewRows,
+    MultiViewBaseline,
+    baseline,
+    parameter,
+    reciprocal,
+    with_fixed_signs,
+)
 from kedge.clusterer import checked_anchor_array
 from kedge.core.block_step import gram_of
 from kedge.core.labels import cluster_points, nearest_center, number_by_first_rows
 from kedge.core.rows import RowProblem, View, build_row_problem, mean_squared_norm
-from kedge.core.scaling import ViewScaling
 from kedge.kernels import solve_rows
-from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, POSITIVE, one_of, threads_for
-
-Array = NDArray[np.float64]
+from kedge.parameters import COUNT, POSITIVE, one_of, threads_for
+from kedge.user_warnings import warn_convergence
 
 ANCHORS_PER_CLUSTER, MOST_ANCHORS = 3, 200
 # Rows whose problems are set up at a time.
@@ -34,7 +39,13 @@ _GRAM_ROWS = 2048
 _NOISE = 1e-10
 
 
-class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline):
+@baseline(
+    "an anchor graph per view, side by side",
+    cost="n m d",
+    grid={"n_anchors": ["1k", 50, 100], "alpha": [0.01, 1.0, 100.0]},
+    grid_source="the authors' programs",
+)
+class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, MultiViewBaseline):
     """Large-scale multi-view subspace clustering: one anchor graph per view, and the singular vectors of all of them.
 
     Every view gets its own anchors, and every row is rebuilt from them with nonnegative weights that sum to one. The
@@ -48,11 +59,6 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    views : list or dict or None, default=None
-        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
-        also names them. None means that such an X is one view.
     n_anchors : int or "auto", default="auto"
         Anchors per view; "auto" takes three per cluster, at most 200. Never more than there are rows. The authors try
         n_clusters, 50 and 100.
@@ -69,19 +75,11 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
         does not.
     n_init : int, default=10
         Starts of the last k-means.
-    scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, or a list or dict of them, default="auto"
-        How each view is scaled first, as in :class:`kedge.MSGL`.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the anchors and of the last k-means.
     n_jobs : int or None, default=None
         Threads of the row problems; None or -1 means every processor. Does not change the result.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     graphs_ : list of CSR arrays of shape (n_samples, n_anchors of the view)
         Weights of the rows on the anchors of each view; nonnegative, rows sum to one.
     anchors_ : list of ndarrays of shape (n_anchors of the view, n_features of the view)
@@ -97,8 +95,6 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
         Centres of the clusters in the embedding.
     ridges_ : ndarray of shape (n_views,)
         The ridge of each view, in absolute units.
-    view_names_ : list of str
-        Names of the views.
 
     References
     ----------
@@ -114,41 +110,18 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MULTI_VIEW_BASELINE_RULES | {
-        "n_anchors": [COUNT, one_of("auto")],
-        "anchors": [one_of("kmeans"), list, tuple],
-        "alpha": [POSITIVE],
-        "penalty_scale": [one_of("absolute", "relative")],
-        "degree_normalize": ["boolean"],
-        "n_init": [COUNT],
-        "n_jobs": [int, None],
-    }
+    n_anchors: int | str = parameter(COUNT, one_of("auto"), default="auto")
+    anchors: Any = parameter(one_of("kmeans"), list, tuple, default="kmeans")
+    alpha: float = parameter(POSITIVE, default=0.1)
+    penalty_scale: str = parameter(one_of("absolute", "relative"), default="absolute")
+    degree_normalize: bool = parameter("boolean", default=False)
+    n_init: int = parameter(COUNT, default=10)
+    n_jobs: int | None = parameter(int, None, default=None)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        views: Any = None,
-        n_anchors: int | str = "auto",
-        anchors: Any = "kmeans",
-        alpha: float = 0.1,
-        penalty_scale: str = "absolute",
-        degree_normalize: bool = False,
-        n_init: int = 10,
-        scale: Any = "auto",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.views = views
-        self.n_anchors = n_anchors
-        self.anchors = anchors
-        self.alpha = alpha
-        self.penalty_scale = penalty_scale
-        self.degree_normalize = degree_normalize
-        self.n_init = n_init
-        self.n_jobs = n_jobs
+    anchors_: list[Array] = field(init=False)
+    ridges_: Array = field(init=False)
+    row_map_: Array = field(init=False)
+    cluster_centers_: Array = field(init=False)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Scaled views, sparse graphs, the embedding.
@@ -166,24 +139,20 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
             return min(ANCHORS_PER_CLUSTER * self.n_clusters, MOST_ANCHORS, n_samples)
         return min(int(self.n_anchors), n_samples)
 
-    def _cluster_scaled(
-        self, views: list[View], scalings: list[ViewScaling], random_state: RandomState
-    ) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
         if isinstance(self.anchors, str):
             n_anchors = self._wanted_anchors(views[0].shape[0])
             anchors = [choose_anchors(view, n_anchors, self.anchors, random_state) for view in views]
         else:
-            anchors = self._given_anchors(scalings)
+            anchors = self._given_anchors()
         units = [mean_squared_norm([own], [1.0]) if self.penalty_scale == "relative" else 1.0 for own in anchors]
         ridges = self.alpha * np.array(units)
         graphs = self._graphs(views, anchors, ridges)
         singular_values, row_map = _singular_map(graphs, self.n_clusters, self.degree_normalize)
         if len(singular_values) < self.n_clusters:
-            warnings.warn(
+            warn_convergence(
                 f"the graphs have only {len(singular_values)} singular values above rounding for {self.n_clusters} "
-                "clusters: rows differ too little in their weights; take a smaller alpha or more anchors",
-                ConvergenceWarning,
-                stacklevel=4,
+                "clusters: rows differ too little in their weights; take a smaller alpha or more anchors"
             )
         embedding = _embed(graphs, row_map)
         found, centers = cluster_points(embedding, self.n_clusters, random_state, self.n_init)
@@ -202,9 +171,11 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
             "ridges_": ridges,
         }
 
-    def _given_anchors(self, scalings: list[ViewScaling]) -> list[Array]:
-        if len(self.anchors) != len(scalings):
-            raise ValueError(f"anchors has {len(self.anchors)} arrays for {len(scalings)} views; give one per view")
+    def _given_anchors(self) -> list[Array]:
+        if len(self.anchors) != len(self.view_names_):
+            raise ValueError(
+                f"anchors has {len(self.anchors)} arrays for {len(self.view_names_)} views; give one per view"
+            )
         checked = []
         for number, (given, name, width) in enumerate(
             zip(self.anchors, self.view_names_, self.view_widths_, strict=True)
@@ -216,7 +187,7 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
                     "units and columns of X"
                 )
             checked.append(own)
-        return [np.asarray(scaling.apply(own)) for scaling, own in zip(scalings, checked, strict=True)]
+        return [np.asarray(own) for own in self._scaled(checked)]
 
     def _graphs(self, views: Sequence[View], anchors: Sequence[Array], ridges: Array) -> list[sparse.csr_array]:
         n_threads = threads_for(self.n_jobs)
@@ -238,31 +209,13 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewBaseline
         embedding : ndarray of shape (n_samples, n_clusters)
             In the space of ``embedding_``.
         """
-        views = self._read_new_rows(X)
+        return self._embed_new(self._read_new_rows(X))
+
+    def _embed_new(self, views: list[View]) -> Array:
         return _embed(self._graphs(views, self.anchors_, self.ridges_), self.row_map_)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Give new rows the clusters of the nearest centres in the embedding.
-
-        Parameters
-        ----------
-        X : as in fit
-            New rows with the same views.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each row.
-        """
-        views = self._read_new_rows(X)
-        embedding = _embed(self._graphs(views, self.anchors_, self.ridges_), self.row_map_)
-        return nearest_center(embedding, self.cluster_centers_)
-
-    # Set by fit.
-    anchors_: list[Array]
-    ridges_: Array
-    row_map_: Array
-    cluster_centers_: Array
+    def _label(self, views: list[View]) -> Labels:
+        return nearest_center(self._embed_new(views), self.cluster_centers_)
 
 
 def _view_graph(view: View, problem: RowProblem, n_threads: int) -> sparse.csr_array:
@@ -285,17 +238,13 @@ def _embed(graphs: Sequence[sparse.csr_array], row_map: Array) -> Array:
 def _singular_map(graphs: Sequence[sparse.csr_array], n_vectors: int, degree_normalize: bool) -> tuple[Array, Array]:
     """Decompose B = [Z_1, ..., Z_V] diag(c) / sqrt(V); c is one, or the column sums to the power -1/2.
 
-    Returns
-    -------
-    singular_values : array of shape (at most n_vectors,)
-        The largest ones that are not rounding noise.
-    row_map : array of shape (columns of all graphs, number of singular values)
-        [Z_1, ..., Z_V] times it are the left singular vectors.
+    Returns the largest singular values that are not rounding noise, and what maps [Z_1, ..., Z_V] to the left singular
+    vectors.
     """
     sums = np.concatenate([np.asarray(graph.sum(axis=0)).ravel() for graph in graphs])
     scale = np.full(len(sums), 1.0 / np.sqrt(len(graphs)))
     if degree_normalize:
-        scale *= np.divide(1.0, np.sqrt(sums), out=np.zeros_like(sums), where=sums > 0)
+        scale *= reciprocal(np.sqrt(sums))
     gram = np.zeros((len(sums), len(sums)))
     for rows in gen_batches(graphs[0].shape[0], _GRAM_ROWS):
         gram += gram_of(sparse.hstack([graph[rows] for graph in graphs], format="csr"))
@@ -305,6 +254,4 @@ def _singular_map(graphs: Sequence[sparse.csr_array], n_vectors: int, degree_nor
     squares, vectors = squares[::-1], vectors[:, ::-1]
     kept = squares > _NOISE * squares[0]
     squares, vectors = squares[kept], vectors[:, kept]
-    # The sign of a singular vector is free: fix it, so that equal graphs embed equally.
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(squares))])
-    return np.sqrt(squares), scale[:, None] * vectors * (signs / np.sqrt(squares))
+    return np.sqrt(squares), scale[:, None] * with_fixed_signs(vectors) * (1.0 / np.sqrt(squares))

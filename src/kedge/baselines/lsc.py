@@ -1,27 +1,35 @@
 """LSC: rows are written by a few near landmarks, and the leading singular vectors of that graph are clustered."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.anchors.rows import fill_up
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.graphs.adaptive_neighbors import rows_as_graph
-from kedge.baselines.graphs.bipartite_embedding import embed_graph
-from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_many
-from kedge.baselines.graphs.sampled_anchors import sampled_anchors, sampling_memory
-from kedge.core.labels import cluster_points, number_by_first_rows, unit_rows
+from kedge.baselines.base import (
+    Array,
+    SingleViewBaseline,
+    baseline,
+    parameter,
+)
+from kedge.baselines.graphs import (
+    anchor_graph_memory,
+    embed_graph,
+    rows_as_graph,
+    sampled_anchors,
+    sampling_memory,
+    weigh_many,
+)
+from kedge.core.labels import LABEL_STARTS, cluster_points, unit_rows
 from kedge.core.rows import View, canonical_rows
-from kedge.parameters import BASELINE_RULES, COUNT, one_of
-
-Array = NDArray[np.float64]
-
-_STARTS = 10
+from kedge.parameters import COUNT, one_of
 
 
+@baseline(
+    "spectral clustering of a Gaussian graph between rows and landmarks",
+    cost="n m d + m^3",
+)
 class LSC(SingleViewBaseline):
     """Landmark-based spectral clustering: rows on their nearest landmarks by a Gaussian kernel, then spectral steps.
 
@@ -36,8 +44,6 @@ class LSC(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     n_landmarks : int, default=1000
         Number of landmarks; at most n_samples.
     n_neighbors : int, default=5
@@ -47,17 +53,9 @@ class LSC(SingleViewBaseline):
     sigma : {"mean_distance", "code"}, default="mean_distance"
         Width of the kernel exp(-d^2 / (2 sigma^2)): the mean distance of rows to their nearest landmarks; or, as in the
         release, the mean squared distance of rows to all landmarks, which changes with the unit of X.
-    scale : {"none", "l2", "zscore", "minmax", "zscore_l2", "auto"}, default="none"
-        How X is scaled before.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of landmarks and k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     graph_ : CSR array of shape (n_samples, n_landmarks)
         Weights of rows on landmarks; rows sum to one.
     landmarks_ : ndarray of shape (n_landmarks, n_features)
@@ -80,37 +78,17 @@ class LSC(SingleViewBaseline):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "n_landmarks": [COUNT],
-        "n_neighbors": [COUNT],
-        "landmarks": [one_of("kmeans", "random")],
-        "sigma": [one_of("mean_distance", "code")],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_landmarks: int = 1000,
-        n_neighbors: int = 5,
-        landmarks: str = "kmeans",
-        sigma: str = "mean_distance",
-        scale: str = "none",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.n_landmarks = n_landmarks
-        self.n_neighbors = n_neighbors
-        self.landmarks = landmarks
-        self.sigma = sigma
+    n_landmarks: int = parameter(COUNT, default=1000)
+    n_neighbors: int = parameter(COUNT, default=5)
+    landmarks: str = parameter(one_of("kmeans", "random"), default="kmeans")
+    sigma: str = parameter(one_of("mean_distance", "code"), default="mean_distance")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Some copies of the graph, and landmarks.
         n_landmarks = min(self.n_landmarks, n_samples)
-        rows = n_samples * (6 * min(self.n_neighbors, n_landmarks) + 24 + self.n_clusters)
-        graph = 8 * (rows + 2 * n_landmarks**2) + search_memory(n_samples, n_landmarks, n_features)
-        return max(graph, sampling_memory(n_samples, n_landmarks, n_features))
+        per_row = 6 * min(self.n_neighbors, n_landmarks) + 24 + self.n_clusters
+        choice = sampling_memory(n_samples, n_landmarks, n_features)
+        return anchor_graph_memory(n_samples, n_landmarks, n_features, per_row, choice)
 
     def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
@@ -118,9 +96,9 @@ class LSC(SingleViewBaseline):
         graph = self._graph(X, landmarks)
         embedding = embed_graph(graph, self.n_clusters + 1)
         vectors = drop_constant(np.sqrt(2.0) * embedding.row_vectors)
-        labels, _ = cluster_points(unit_rows(vectors), self.n_clusters, random_state, _STARTS)
+        labels, _ = cluster_points(unit_rows(vectors), self.n_clusters, random_state, LABEL_STARTS)
         return {
-            "labels_": number_by_first_rows(labels),
+            "labels_": labels,
             "graph_": graph,
             "landmarks_": landmarks,
             "embedding_": vectors,

@@ -1,17 +1,29 @@
 """LSR: every row rebuilt from all others by ridge regression, then spectral clustering."""
 
-from typing import Any, ClassVar
+from typing import Any
 
+import numpy as np
 from numpy.random import RandomState
+from scipy import linalg, sparse
 
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.coefficients.ridge_representation import ridge_coefficients
-from kedge.baselines.graphs.spectral_clustering import cluster_affinity
-from kedge.core.labels import number_by_first_rows
+from kedge.baselines.base import (
+    Array,
+    SingleViewBaseline,
+    as_dense,
+    baseline,
+    parameter,
+)
+from kedge.baselines.spectral_clustering import cluster_affinity, symmetric_graph
 from kedge.core.rows import View
-from kedge.parameters import BASELINE_RULES, POSITIVE
+from kedge.parameters import POSITIVE
 
 
+@baseline(
+    "ridge regression of the rows on each other",
+    cost="n^2 d",
+    grid={"ridge": [0.001, 0.004, 0.01, 0.1, 1.0], "own_row": [False, True]},
+    grid_source="around the values of the authors' programs (0.004 and 0.001)",
+)
 class LSR(SingleViewBaseline):
     """Least squares regression: rows rebuilt from each other by ridge regression, then spectral clustering.
 
@@ -21,24 +33,14 @@ class LSR(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     ridge : float, default=0.004
         Weight of the squared coefficients, for rows of unit length. The authors use 0.004 with ``own_row=False`` and
         0.001 without.
     own_row : bool, default=False
         Whether a row may rebuild itself (the authors' LSR2) or not (LSR1).
-    scale : {"l2", "none", "zscore", "minmax", "zscore_l2", "auto"}, default="l2"
-        How X is scaled before; unit rows are customary for subspaces.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     coefficients_ : ndarray of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i.
     embedding_ : ndarray of shape (n_samples, n_clusters)
@@ -58,24 +60,9 @@ class LSR(SingleViewBaseline):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "ridge": [POSITIVE],
-        "own_row": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        ridge: float = 0.004,
-        own_row: bool = False,
-        scale: str = "l2",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.ridge = ridge
-        self.own_row = own_row
+    ridge: float = parameter(POSITIVE, default=0.004)
+    own_row: bool = parameter("boolean", default=False)
+    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Three n x n matrices.
@@ -83,7 +70,34 @@ class LSR(SingleViewBaseline):
 
     def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
         coefficients = ridge_coefficients(X, self.ridge, own_row=self.own_row)
-        affinity = abs(coefficients)
-        affinity += affinity.T.copy()
-        labels, embedding = cluster_affinity(affinity, self.n_clusters, random_state)
-        return {"labels_": number_by_first_rows(labels), "coefficients_": coefficients, "embedding_": embedding}
+        labels, embedding = cluster_affinity(symmetric_graph(coefficients), self.n_clusters, random_state)
+        return {"labels_": labels, "coefficients_": coefficients, "embedding_": embedding}
+
+
+def ridge_coefficients(X: Any, ridge: float, *, own_row: bool) -> Array:
+    """Return C with ``X ~ C X``: row i minimises |x_i - c X|^2 + ridge |c|^2.
+
+    With G = X X' and P = (G + ridge I)^(-1), C = P G if a row may rebuild itself, and otherwise c_ij = -p_ij / p_ii off
+    the diagonal, which is ridge regression on the other rows.
+
+    O(n^3), or O(n^2 d) where rows are dense and d < n: then P = (I - X (X'X + ridge I)^(-1) X') / ridge.
+    """
+    n_rows, n_features = X.shape
+    if not sparse.issparse(X) and n_features < n_rows:
+        gram = X.T @ X
+        gram[np.diag_indices(n_features)] += ridge
+        inverse = -(X @ linalg.solve(gram, X.T, assume_a="pos"))
+        if own_row:
+            return np.asarray(-inverse)
+        inverse[np.diag_indices(n_rows)] += 1.0
+    else:
+        gram = as_dense(X @ X.T)
+        gram[np.diag_indices(n_rows)] += ridge
+        inverse = linalg.inv(gram, overwrite_a=True)
+        if own_row:
+            inverse *= -ridge
+            inverse[np.diag_indices(n_rows)] += 1.0
+            return np.asarray(inverse)
+    coefficients = inverse / -inverse.diagonal()[:, None]
+    coefficients[np.diag_indices(n_rows)] = 0.0
+    return np.asarray(coefficients)

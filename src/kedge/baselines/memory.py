@@ -1,4 +1,4 @@
-"""What a method would need: sizes that do not fit are refused before anything is allocated."""
+"""What a method would need and what the machine has: sizes that do not fit are refused before anything is allocated."""
 
 from collections.abc import Callable
 from typing import NoReturn

@@ -1,25 +1,25 @@
 """MSC_IAS: latent points that rebuild all views, and the similarity that depends on them most."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.exceptions import ConvergenceWarning
 
-from kedge.baselines.clusterer import MultiViewBaseline
-from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
-from kedge.baselines.graphs.spectral_clustering import cluster_affinity
+from kedge.baselines.base import (
+    Array,
+    MultiViewBaseline,
+    baseline,
+    parameter,
+)
+from kedge.baselines.graphs import weigh_neighbors
+from kedge.baselines.spectral_clustering import cluster_affinity
 from kedge.core.block_step import squared_norm
-from kedge.core.labels import number_by_first_rows
 from kedge.core.rows import View
-from kedge.parameters import COUNT, MULTI_VIEW_BASELINE_RULES, NOT_NEGATIVE, one_of
-
-Array = NDArray[np.float64]
+from kedge.parameters import COUNT, NOT_NEGATIVE, one_of
+from kedge.user_warnings import warn_convergence
 
 MOST_LATENT = 100
 # Of the weight at which the step for the latent points loses its solution; above, conjugate gradients get slow.
@@ -32,6 +32,13 @@ _WINDOW = 3
 _EXTRA_WIDTH, _ROUNDS = 10, 7
 
 
+@baseline(
+    "a common space that rebuilds all views, and the neighbour graph that depends most on it",
+    cost="n^2 r per pass",
+    grid={"n_neighbors": [5, 10, 15, 20], "n_latent": ["1k", "2k", 50, 100], "dependence": [0.01, 0.1, 0.5]},
+    grid_source="ours; the authors' is unknown",
+    reconstruction=True,
+)
 class MSC_IAS(MultiViewBaseline):
     """Intactness-aware similarity: latent points that rebuild all views, clustered by a similarity that follows them.
 
@@ -52,11 +59,6 @@ class MSC_IAS(MultiViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    views : list or dict or None, default=None
-        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
-        also names them. None means that such an X is one view.
     n_latent : int or "auto", default="auto"
         Latent dimensions; never more than the narrowest view has features, nor than n_samples - 1. "auto" takes 100 or
         as many as allowed.
@@ -69,17 +71,9 @@ class MSC_IAS(MultiViewBaseline):
         Most passes.
     tol : float, default=1e-3
         The fit ends when the objective changed by less than this share in the mean of three passes.
-    scale : {"none", "zscore", "minmax", "l2", "zscore_l2", "auto"}, or a list or dict of them, default="auto"
-        How each view is scaled first, as in :class:`kedge.MSGL`.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the first decomposition and of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     similarity_ : CSR array of shape (n_samples, n_samples)
         S; nonnegative, rows sum to one, zero diagonal.
     latent_ : ndarray of shape (n_samples, n_latent)
@@ -94,8 +88,6 @@ class MSC_IAS(MultiViewBaseline):
         lam.
     n_iter_ : int
         Passes.
-    view_names_ : list of str
-        Names of the views.
 
     References
     ----------
@@ -112,36 +104,13 @@ class MSC_IAS(MultiViewBaseline):
     True
     """
 
-    _least_rows: ClassVar[int] = 3
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MULTI_VIEW_BASELINE_RULES | {
-        "n_latent": [COUNT, one_of("auto")],
-        "n_neighbors": [COUNT],
-        "dependence": [NOT_NEGATIVE],
-        "max_iter": [COUNT],
-        "tol": [NOT_NEGATIVE],
-    }
+    n_latent: int | str = parameter(COUNT, one_of("auto"), default="auto")
+    n_neighbors: int = parameter(COUNT, default=10)
+    dependence: float = parameter(NOT_NEGATIVE, default=0.1)
+    max_iter: int = parameter(COUNT, default=30)
+    tol: float = parameter(NOT_NEGATIVE, default=1e-3)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        views: Any = None,
-        n_latent: int | str = "auto",
-        n_neighbors: int = 10,
-        dependence: float = 0.1,
-        max_iter: int = 30,
-        tol: float = 1e-3,
-        scale: Any = "auto",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.views = views
-        self.n_latent = n_latent
-        self.n_neighbors = n_neighbors
-        self.dependence = dependence
-        self.max_iter = max_iter
-        self.tol = tol
+    _least_rows: ClassVar[int] = 3
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Scaled views, some copies of the latent points, graphs.
@@ -166,8 +135,8 @@ class MSC_IAS(MultiViewBaseline):
         latent = _first_latent(views, width, random_state)
         found = self._alternate(views, latent, n_neighbors)
         similarity = found["similarity_"]
-        labels, embedding = cluster_affinity(_symmetric(similarity), self.n_clusters, random_state, stacklevel=6)
-        return found | {"labels_": number_by_first_rows(labels), "embedding_": embedding}
+        labels, embedding = cluster_affinity(_symmetric(similarity), self.n_clusters, random_state)
+        return found | {"labels_": labels, "embedding_": embedding}
 
     def _alternate(self, views: list[View], latent: Array, n_neighbors: int) -> dict[str, Any]:
         energy = sum(squared_norm(view) for view in views)
@@ -201,11 +170,9 @@ class MSC_IAS(MultiViewBaseline):
         bound = MOST_DEPENDENCE * n_views / largest
         if weight <= bound * (1.0 + 1e-6):
             return weight
-        warnings.warn(
+        warn_convergence(
             f"the weight of the dependence was lowered from {weight:.3g} to {bound:.3g}, as beyond it latent points "
-            f"are not determined; take dependence below {self.dependence}",
-            ConvergenceWarning,
-            stacklevel=7,
+            f"are not determined; take dependence below {self.dependence}"
         )
         return bound
 
@@ -219,18 +186,8 @@ def procrustes_basis(view: View, latent: Array) -> Array:
 def solve_latent(target: Array, graph: sparse.csr_array, weight: float, n_views: int, start: Array) -> Array:
     """Solve (V I - lam C W C) H = R by conjugate gradients, all columns of H at once.
 
-    Parameters
-    ----------
-    target : array of shape (n_rows, n_latent)
-        R.
-    graph : CSR array of shape (n_rows, n_rows)
-        W, symmetric.
-    weight : float
-        lam, below V over the largest eigenvalue of C W C: then the matrix is positive definite.
-    n_views : int
-        V.
-    start : array of shape (n_rows, n_latent)
-        Where to start.
+    R is the target, W the symmetric graph, V the number of views, and lam the weight, below V over the largest
+    eigenvalue of C W C: then the matrix is positive definite.
     """
 
     def multiply(points: Array) -> Array:

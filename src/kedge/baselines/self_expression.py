@@ -1,82 +1,56 @@
-"""What methods share that rebuild every row from others in blocks: stacking, the warning, and the clusters."""
+"""Every row rebuilt from few others: products with all rows, blocks on all processors, and one solver (ADMM).
 
-import warnings
+For rows X, an own entry c_ii = 0 and possibly entries that sum to one, the problem of a row is
+
+    min ||c_i||_1 + (fidelity / 2) ||x_i - c_i X||^2.
+
+Each row is a problem of its own, so blocks of rows are solved one after another or side by side.
+"""
+
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.random import RandomState
-from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
+from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
-from kedge.baselines.coefficients.self_expression_graph import symmetric_graph
-from kedge.baselines.coefficients.sparse_self_expression import rows_per_block
-from kedge.baselines.graphs.spectral_clustering import cluster_affinity
-from kedge.core.labels import number_by_first_rows
+from kedge.baselines.base import Array, Indices, as_dense
+from kedge.baselines.spectral_clustering import cluster_affinity, symmetric_graph
+from kedge.core.rows import View
 from kedge.kernels.selection import default_threads, one_thread_per_library
+from kedge.user_warnings import warn_convergence
 
 Result = TypeVar("Result")
 
 # Even of wide rows hardly any needs more others than this.
 _MOST_NONZERO = 100
+# Bytes of one block of coefficients.
+_BLOCK_BYTES = 1 << 22
+# Larger penalties of ADMM creep.
+LARGEST_STEP = 20.0
+# Steps that go somewhat past the exact one reach the solution sooner; anything from 1 to below 2 converges.
+_RELAXATION = 1.6
+# Multipliers are compared with the weight one of the l1 norm, coefficients with those that matter.
+_DUAL_SHARE = 100.0
 
 
 def solve_all_rows(
     solve: Callable[[slice], tuple[sparse.csr_array, int, int]], n_rows: int, block_rows: int, advice: str
 ) -> tuple[sparse.csr_array, int]:
-    """Solve block by block on all processors.
+    """Return coefficients of all rows, and the most steps of a block, solved block by block on all processors.
 
-    Parameters
-    ----------
-    solve : callable
-        Takes rows and returns their coefficients, its steps and how many rows it left unsolved.
-    n_rows, block_rows : int
-        Rows in all and of a block.
-    advice : str
-        What to do about unsolved rows, for the warning.
-
-    Returns
-    -------
-    coefficients : CSR array of shape (n_rows, n_rows)
-        All coefficients.
-    n_iter : int
-        Most steps of a block.
+    ``solve`` takes rows and returns their coefficients, its steps and how many rows it left unsolved; ``advice`` says
+    what to do about these.
     """
     blocks = map_row_blocks(solve, n_rows, block_rows)
     n_open = sum(block[2] for block in blocks)
     if n_open:
-        warnings.warn(
-            f"{n_open} of {n_rows} rows were not solved to the tolerance; {advice}", ConvergenceWarning, stacklevel=4
-        )
+        warn_convergence(f"{n_open} of {n_rows} rows were not solved to the tolerance; {advice}")
     coefficients = sparse.csr_array(sparse.vstack([block[0] for block in blocks], format="csr"))
     return coefficients, max(block[1] for block in blocks)
-
-
-def l1_block_memory(n_samples: int, n_nonzero: int, n_matrices: int) -> int:
-    """Return about how many bytes the methods take beyond X.
-
-    Parameters
-    ----------
-    n_samples : int
-        Rows.
-    n_nonzero : int
-        Most coefficients of a row; the features, if nothing else limits them.
-    n_matrices : int
-        Matrices of n x n numbers.
-    """
-    # A coefficient counts as itself, its magnitude and twice in the graph, each with its column.
-    kept = 60 * n_samples * min(n_nonzero, n_samples, _MOST_NONZERO)
-    blocks = 9 * 8 * default_threads() * n_samples * rows_per_block(n_samples)
-    return 8 * n_matrices * n_samples**2 + kept + blocks
-
-
-def cluster_coefficients(coefficients: sparse.csr_array, n_clusters: int, random_state: RandomState) -> dict[str, Any]:
-    """Cluster by the graph |C| + |C|', each row of C over its largest absolute entry; return fitted attributes."""
-    affinity = symmetric_graph(coefficients, "max")
-    labels, embedding = cluster_affinity(affinity, n_clusters, random_state, stacklevel=5)
-    return {"labels_": number_by_first_rows(labels), "coefficients_": coefficients, "embedding_": np.asarray(embedding)}
 
 
 def map_row_blocks(
@@ -84,16 +58,8 @@ def map_row_blocks(
 ) -> list[Result]:
     """Return what the function makes of every block of rows, in the order of the blocks.
 
-    Parameters
-    ----------
-    work : callable
-        Takes a slice of row numbers. Runs on several threads at once; gains from them where it calls NumPy or SciPy.
-    n_rows : int
-        Rows in all.
-    block_rows : int
-        Rows of a block, the last one excepted. Fixed by the caller, so that results do not depend on the threads.
-    n_threads : int or None, default=None
-        Threads; None means one per processor.
+    It runs on several threads at once, one per processor by default. The rows of a block are fixed by the caller, so
+    that results do not depend on the threads.
     """
     blocks = list(gen_batches(n_rows, block_rows))
     threads = min(len(blocks), default_threads() if n_threads is None else n_threads)
@@ -102,3 +68,176 @@ def map_row_blocks(
             return [work(block) for block in blocks]
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(work, blocks))
+
+
+def l1_block_memory(n_samples: int, n_features: int, n_nonzero: int, n_matrices: int) -> int:
+    """Return about how many bytes the methods take: blocks of coefficients, those that are not zero with their graph.
+
+    A row has at most ``n_nonzero`` coefficients; where the Gram matrix is kept there are ``n_matrices`` of its size.
+    """
+    # A coefficient counts as itself, its magnitude and twice in the graph, each with its column.
+    kept = 60 * n_samples * min(n_nonzero, n_samples, _MOST_NONZERO)
+    blocks = 9 * 8 * default_threads() * n_samples * rows_per_block(n_samples)
+    matrices = n_matrices * keeps_gram(n_samples, n_features, is_sparse=False)
+    return 8 * matrices * n_samples**2 + kept + blocks
+
+
+def cluster_coefficients(coefficients: sparse.csr_array, n_clusters: int, random_state: RandomState) -> dict[str, Any]:
+    """Cluster by the graph |C| + |C|', each row of C over its largest absolute entry; return fitted attributes."""
+    labels, embedding = cluster_affinity(symmetric_graph(coefficients, "max"), n_clusters, random_state)
+    return {"labels_": labels, "coefficients_": coefficients, "embedding_": embedding}
+
+
+@dataclass(frozen=True)
+class SelfProducts:
+    """Products of coefficients with G = X X', through X itself or through G, whichever is less work."""
+
+    X: View  # Shape (n, d). The rows.
+    gram: Array | None  # Shape (n, n). G where it is kept.
+
+    def multiply(self, coefficients: Array) -> Array:
+        """Return C G for a block of coefficients."""
+        if self.gram is not None:
+            return np.asarray(coefficients @ self.gram)
+        return np.asarray((coefficients @ self.X) @ self.X.T)
+
+    def rows(self, rows: slice) -> Array:
+        """Return rows of G."""
+        return self.gram[rows].copy() if self.gram is not None else np.asarray(self.X[rows] @ self.X.T)
+
+
+def keeps_gram(n_rows: int, n_features: int, is_sparse: bool) -> bool:
+    """Say whether products go through the n x n matrix G."""
+    return is_sparse or 2 * n_features > n_rows
+
+
+def prepare_products(X: View) -> SelfProducts:
+    """Form G where it pays."""
+    kept = keeps_gram(X.shape[0], X.shape[1], sparse.issparse(X))
+    return SelfProducts(X, as_dense(X @ X.T) if kept else None)
+
+
+def prepare_l1(X: View, fidelity: float | None, is_affine: bool) -> tuple[SelfProducts, float]:
+    """Return products with the rows, and the absolute weight of a fidelity that is in units of the smallest useful one.
+
+    That is the smallest weight at which no row is left without coefficients, 1 / :func:`least_coherence`.
+    """
+    products = prepare_products(X)
+    # Rows that are orthogonal to all others have no coefficients at any weight.
+    weight = 0.0 if fidelity is None else fidelity / (least_coherence(products) or 1.0)
+    return center_products(products) if is_affine else products, weight
+
+
+def center_products(products: SelfProducts) -> SelfProducts:
+    """Return products of the rows less their mean.
+
+    Where the coefficients of a row sum to one, the mean cancels from x_i - c_i X: the problem is the same and, with a
+    mean far from zero, solved in far fewer steps.
+    """
+    if products.gram is None:
+        return SelfProducts(products.X - products.X.mean(axis=0), None)
+    means = products.gram.mean(axis=0)
+    gram = products.gram - means
+    gram -= means[:, None] - means.mean()
+    return SelfProducts(products.X, gram)
+
+
+def rows_per_block(n_rows: int) -> int:
+    """Return how many rows to solve for at a time."""
+    return int(np.clip(_BLOCK_BYTES // (8 * n_rows), 32, 256))
+
+
+def least_coherence(products: SelfProducts) -> float:
+    """Return min_i max_{j != i} |x_i'x_j|, rows that are orthogonal to all others left out; 0 if all are."""
+    n_rows = products.X.shape[0]
+    smallest = np.inf
+    for rows in gen_batches(n_rows, rows_per_block(n_rows)):
+        sizes = np.abs(products.rows(rows))
+        sizes[np.arange(len(sizes)), np.arange(rows.start, rows.stop)] = 0.0
+        largest = sizes.max(axis=1)
+        smallest = min(smallest, largest[largest > 0].min(initial=np.inf))
+    return float(smallest) if np.isfinite(smallest) else 0.0
+
+
+def shrink(vectors: Array, threshold: float, own: Indices) -> Array:
+    """Return, per row v, the minimiser of threshold ||x||_1 + ||x - v||^2 / 2 with x[own] = 0."""
+    shrunk = np.clip(vectors, -threshold, threshold)
+    np.subtract(vectors, shrunk, out=shrunk)
+    shrunk[np.arange(len(own)), own] = 0.0
+    return shrunk
+
+
+@dataclass(frozen=True)
+class AdmmSolver:
+    """The alternating direction method of multipliers (ADMM); settings that all blocks share.
+
+    Coefficients are held twice: Z fits the rows, C is sparse and hollow, and multipliers pull them together.
+    Z alone is not made hollow: that would no longer be the exact minimum that the method needs.
+    """
+
+    products: SelfProducts  # Products with G = X X'.
+    fidelity: float  # Weight of the squared error.
+    step: float  # Penalty of the difference of Z and C.
+    # Multiplies with (fidelity G + step (I + 11'))^(-1), the term 11' only where sums are one.
+    apply_inverse: Callable[[Array], Array]
+    is_affine: bool  # Whether coefficients of a row sum to one.
+    max_iter: int  # Largest number of steps.
+    tol: float  # A row is solved when Z and C differ by at most this and C changes by at most 100 tol / step.
+
+    @classmethod
+    def prepare(
+        cls, products: SelfProducts, fidelity: float, step: float, is_affine: bool, max_iter: int, tol: float
+    ) -> Self:
+        """Invert once: a matrix of order d by the matrix inversion lemma, or one of order n where G is kept."""
+        n_rows = products.X.shape[0]
+        if products.gram is None:
+            columns = [np.sqrt(fidelity / step) * products.X] + [np.ones((n_rows, 1))] * is_affine
+            right = np.concatenate(columns, axis=1)
+            inner = right.T @ right
+            inner[np.diag_indices(len(inner))] += 1.0
+            left = linalg.solve(inner, right.T, assume_a="pos").T
+
+            def apply_inverse(block: Array) -> Array:
+                return np.asarray((block - (block @ right) @ left.T) / step)
+        else:
+            matrix = fidelity * products.gram
+            matrix += step * is_affine
+            matrix[np.diag_indices(n_rows)] += step
+            inverse = linalg.inv(matrix, overwrite_a=True)
+
+            def apply_inverse(block: Array) -> Array:
+                return np.asarray(block @ inverse)
+
+        return cls(products, fidelity, step, apply_inverse, is_affine, max_iter, tol)
+
+    def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
+        """Return C of a block of rows, the steps, and how many rows the last step left unsolved."""
+        own = np.arange(rows.start, rows.stop)
+        target = self.fidelity * self.products.rows(rows)
+        solution = np.zeros_like(target)
+        places = np.arange(len(own))
+        sparse_part, multipliers, sum_multipliers = solution.copy(), solution.copy(), np.zeros((len(own), 1))
+        n_iter = 0
+        while len(places) and n_iter < self.max_iter:
+            n_iter += 1
+            right_side = target + self.step * sparse_part - multipliers
+            if self.is_affine:
+                right_side += self.step - sum_multipliers
+            fitted = self.apply_inverse(right_side)
+            relaxed = _RELAXATION * fitted + (1.0 - _RELAXATION) * sparse_part
+            new = shrink(relaxed + multipliers / self.step, 1.0 / self.step, own)
+            multipliers += self.step * (relaxed - new)
+            gap = np.abs(fitted - new).max(axis=1)
+            if self.is_affine:
+                excess = fitted.sum(axis=1, keepdims=True) - 1.0
+                sum_multipliers += _RELAXATION * self.step * excess
+                gap = np.maximum(gap, np.abs(excess[:, 0]))
+            change = np.abs(new - sparse_part).max(axis=1)
+            sparse_part = new
+            is_open = (gap > self.tol) | (self.step * change > _DUAL_SHARE * self.tol)
+            # Taking out rows copies all others, so it waits until enough are solved.
+            if n_iter == self.max_iter or np.count_nonzero(is_open) <= 0.8 * len(places):
+                solution[places] = sparse_part
+                places, own, target, sparse_part = places[is_open], own[is_open], target[is_open], sparse_part[is_open]
+                multipliers, sum_multipliers = multipliers[is_open], sum_multipliers[is_open]
+        return sparse.csr_array(solution), n_iter, len(places)

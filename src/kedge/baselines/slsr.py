@@ -1,22 +1,40 @@
 """SLSR: LSR on a sample of rows; all others join the cluster that rebuilds them best."""
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
+from scipy import linalg
 
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.coefficients.residual_classes import classify_by_residual
-from kedge.baselines.coefficients.ridge_representation import ridge_coefficients
-from kedge.baselines.graphs.spectral_clustering import cluster_affinity
-from kedge.core.labels import number_by_first_rows
+from kedge.baselines.base import (
+    Array,
+    Indices,
+    Labels,
+    LabelsNewRows,
+    SingleViewBaseline,
+    as_dense,
+    baseline,
+    parameter,
+)
+from kedge.baselines.lsr import ridge_coefficients
+from kedge.baselines.spectral_clustering import cluster_affinity, symmetric_graph
 from kedge.core.rows import View
 from kedge.kernels.selection import one_thread_per_library
-from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
+from kedge.parameters import COUNT, POSITIVE, one_of
+
+# Entries of the largest temporary array of one batch of rows.
+_BATCH_ENTRIES = 2**20
 
 
-class SLSR(SingleViewBaseline):
+@baseline(
+    "least squares regression on some rows, all others classified by it",
+    cost="p^3 + n p d",
+    grid={"ridge": [1e-4, 1e-3, 1e-2, *(round(0.1 * i, 1) for i in range(1, 11))]},
+    grid_source="the authors' programs",
+)
+class SLSR(LabelsNewRows, SingleViewBaseline):
     """Scalable least squares regression: LSR on a sample, and classification of the other rows by their residuals.
 
     A random sample of p rows is clustered as :class:`LSR` does, no row rebuilding itself. Every other row is rebuilt
@@ -26,8 +44,6 @@ class SLSR(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     n_in_sample : int, default=1000
         Rows in the sample, at most all; the authors use 1000 or 2000.
     ridge : float, default=0.1
@@ -38,17 +54,9 @@ class SLSR(SingleViewBaseline):
     residual : {"plain", "regularised"}, default="plain"
         Whether the residual of a cluster is compared as it is, as in the authors' program, or divided by the squared
         length of the coefficients on the cluster, which is our reconstruction of what their paper describes.
-    scale : {"l2", "none", "zscore", "minmax", "zscore_l2", "auto"}, default="l2"
-        How X is scaled before; unit rows are customary for subspaces.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the sample and of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows. ``predict`` of the rows of the sample may differ.
     in_sample_indices_ : ndarray of shape (n_in_sample,)
         Rows of the sample, ascending.
     in_sample_rows_ : ndarray or CSR array of shape (n_in_sample, n_features)
@@ -73,33 +81,15 @@ class SLSR(SingleViewBaseline):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "n_in_sample": [COUNT],
-        "ridge": [POSITIVE],
-        "coding_ridge": [POSITIVE],
-        "residual": [one_of("plain", "regularised")],
-    }
+    n_in_sample: int = parameter(COUNT, default=1000)
+    ridge: float = parameter(POSITIVE, default=0.1)
+    coding_ridge: float = parameter(POSITIVE, default=1e-6)
+    residual: str = parameter(one_of("plain", "regularised"), default="plain")
+    scale: Any = parameter(default="l2")
 
-    in_sample_indices_: NDArray[np.intp]
-    in_sample_rows_: View
+    in_sample_indices_: Indices = field(init=False)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_in_sample: int = 1000,
-        ridge: float = 0.1,
-        coding_ridge: float = 1e-6,
-        residual: str = "plain",
-        scale: str = "l2",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.n_in_sample = n_in_sample
-        self.ridge = ridge
-        self.coding_ridge = coding_ridge
-        self.residual = residual
+    in_sample_rows_: View = field(init=False)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # The scaled rows and three matrices of the sample's order.
@@ -108,20 +98,7 @@ class SLSR(SingleViewBaseline):
         of_sample = 2 * in_sample**2 + max(in_sample**2, batches) + 2 * in_sample * n_features
         return 8 * (n_samples * (n_features + 3) + of_sample)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Put rows into the cluster whose rows of the sample rebuild them best.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows, scaled as in fit before anything else.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Their clusters.
-        """
-        rows = self._read_new_rows(X)
+    def _label(self, rows: View) -> Labels:
         with one_thread_per_library():
             return self._classify(rows, self.in_sample_rows_, self.labels_[self.in_sample_indices_])
 
@@ -135,21 +112,103 @@ class SLSR(SingleViewBaseline):
         chosen = np.sort(random_state.permutation(n_rows)[: self.n_in_sample])
         sample = X[chosen]
         coefficients = ridge_coefficients(sample, self.ridge, own_row=False)
-        affinity = abs(coefficients)
-        affinity += affinity.T.copy()
-        sample_labels, embedding = cluster_affinity(affinity, self.n_clusters, random_state)
+        sample_labels, embedding = cluster_affinity(symmetric_graph(coefficients), self.n_clusters, random_state)
         # All rows are classified where there are others, rather than the others copied.
         labels = self._classify(X, sample, sample_labels) if n_rows > len(chosen) else np.empty(n_rows, dtype=np.int64)
         labels[chosen] = sample_labels
         return {
-            "labels_": number_by_first_rows(labels),
+            "labels_": labels,
             "in_sample_indices_": chosen,
             "in_sample_rows_": sample,
             "coefficients_": coefficients,
             "embedding_": embedding,
         }
 
-    def _classify(self, rows: View, sample: View, sample_labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _classify(self, rows: View, sample: View, sample_labels: Labels) -> Labels:
         return classify_by_residual(
             rows, sample, sample_labels, self.coding_ridge, regularised=self.residual == "regularised"
         )
+
+
+def classify_by_residual(
+    rows: Any, known_rows: Any, known_labels: Labels, ridge: float, *, regularised: bool = False
+) -> Labels:
+    """Label rows by ridge regression on all labelled rows together.
+
+    A row y is rebuilt as ``c K`` from the labelled rows K, with c minimising |y - c K|^2 + ridge |c|^2. Its label is
+    that of the class whose part of c alone leaves the smallest squared residual; ``regularised``, of the smallest
+    residual divided by the squared length of that part. The first class wins a tie. Rows that all labelled rows are
+    orthogonal to, zero rows above all, get the label of most labelled rows.
+
+    O(n_rows n_known s + n_known s^2), where s is the smaller of n_known and n_features, in batches of rows: up to as
+    many features as labelled rows, regression is done on the features and residuals are formed; with more features,
+    Gram matrices of the labelled rows take their place.
+    """
+    if rows.shape[0] == 0:
+        return np.empty(0, dtype=np.int64)
+    classes, places = np.unique(known_labels, return_inverse=True)
+    # Rows of one class side by side, so that classes are slices.
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(np.bincount(places))
+    parts = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    measure = _measure(known_rows[order], parts, ridge)
+    most = int(np.bincount(places).argmax())
+    size = max(1, _BATCH_ENTRIES // max(known_rows.shape))
+    found = np.empty(rows.shape[0], dtype=np.intp)
+    for start in range(0, len(found), size):
+        residuals, lengths = measure(rows[start : start + size])
+        found[start : start + size] = _best_class(residuals, lengths, most, regularised)
+    return np.asarray(classes[found], dtype=np.int64)
+
+
+def _best_class(residuals: Array, lengths: Array, most: int, regularised: bool) -> Indices:
+    unused = ~lengths.any(axis=1)
+    if regularised:
+        residuals = np.divide(residuals, lengths, out=np.full_like(residuals, np.inf), where=lengths > 0)
+    return np.where(unused, most, residuals.argmin(axis=1))
+
+
+def _measure(known: Any, parts: list[slice], ridge: float) -> Callable[[Any], tuple[Array, Array]]:
+    """Return a function from rows to squared residuals and squared lengths of the coefficients, per class."""
+    n_known, n_features = known.shape
+    if n_features <= n_known:
+        dense = as_dense(known)
+        inverse = _inverse(dense.T @ dense, ridge)
+
+        def from_features(rows: Any) -> tuple[Array, Array]:
+            wanted = as_dense(rows)
+            codes = (wanted @ inverse) @ dense.T
+            residuals = [_squares(wanted - codes[:, part] @ dense[part]) for part in parts]
+            return np.column_stack(residuals), _lengths(codes, parts)
+
+        return from_features
+
+    gram = as_dense(known @ known.T)
+    inverse = _inverse(gram, ridge)
+    blocks = [np.ascontiguousarray(gram[part, part]) for part in parts]
+
+    def from_products(rows: Any) -> tuple[Array, Array]:
+        # |y - c K|^2 = |y|^2 - 2 c K y' + c K K' c', for the rows and coefficients of one class.
+        products = as_dense(rows @ known.T)
+        codes = products @ inverse
+        squares = np.asarray((rows * rows).sum(axis=1)).ravel()
+        residuals = [
+            squares + np.einsum("ij,ij->i", codes[:, part] @ block - 2.0 * products[:, part], codes[:, part])
+            for part, block in zip(parts, blocks, strict=True)
+        ]
+        return np.column_stack(residuals), _lengths(codes, parts)
+
+    return from_products
+
+
+def _inverse(gram: Array, ridge: float) -> Array:
+    shifted = gram + ridge * np.eye(len(gram))
+    return np.asarray(linalg.inv(shifted, overwrite_a=True, check_finite=False))
+
+
+def _lengths(codes: Array, parts: list[slice]) -> Array:
+    return np.column_stack([_squares(codes[:, part]) for part in parts])
+
+
+def _squares(matrix: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", matrix, matrix))

@@ -1,32 +1,49 @@
 """SOBG: a graph between rows and anchors is driven to as many connected components as clusters."""
 
-import warnings
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.graphs.component_forcing import (
-    ForcedGraph,
-    ForcingProblem,
-    SimplexSide,
-    force_components,
-    forcing_memory,
+from kedge.baselines.base import (
+    Array,
+    Indices,
+    SingleViewBaseline,
+    baseline,
+    parameter,
+    reciprocal,
 )
-from kedge.baselines.graphs.mutual_neighbors import search_memory, weigh_many
-from kedge.baselines.graphs.sampled_anchors import sampled_anchors, sampling_memory
+from kedge.baselines.graphs import (
+    BipartiteEmbedding,
+    anchor_graph_memory,
+    embed_graph,
+    sampled_anchors,
+    sampling_memory,
+    weigh_many,
+)
 from kedge.core.driver_step import graph_components
-from kedge.core.labels import cluster_points, number_by_first_rows, unit_rows
+from kedge.core.labels import cluster_points, unit_rows
 from kedge.core.rows import View, canonical_rows
-from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
+from kedge.parameters import COUNT, POSITIVE, one_of
+from kedge.user_warnings import warn_convergence
 
-Array = NDArray[np.float64]
+# As published: the weight doubles and is divided by 1.5, by how far sums of squared singular values are from integers.
+_PUBLISHED_DIVISOR, _PUBLISHED_TOLERANCE = 1.5, 1e-6
+# The weight doubles and halves until the direction turns; then the factor is its own root, which is bisection.
+_FIRST_FACTOR, _LEAST_FACTOR = 2.0, 1.001
+# The first weight moves what rows want by at least so much on average: less has no effect, and costs as much.
+_FIRST_EFFECT = 0.01
+# Pairs of a graph that is decomposed as a whole.
+_SMALL_GRAPH = 1 << 22
 
 
+@baseline(
+    "a graph between rows and anchors, changed as little as possible until it has k components",
+    cost="n m d + m^3 per update",
+)
 class SOBG(SingleViewBaseline):
     """SOBG-style clustering: the graph between rows and anchors nearest to a first one that falls into the clusters.
 
@@ -44,8 +61,6 @@ class SOBG(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     n_anchors : int or "auto", default="auto"
         Number of anchors, more than clusters; "auto" is floor(sqrt(n_samples n_clusters)). At most n_samples.
     n_neighbors : int, default=5
@@ -54,17 +69,9 @@ class SOBG(SingleViewBaseline):
         First weight of the cut, at least.
     max_iter : int, default=30
         Most updates of the graph.
-    scale : {"none", "l2", "zscore", "minmax", "zscore_l2", "auto"}, default="none"
-        How X is scaled before.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the anchors.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     graph_ : CSR array of shape (n_samples, n_anchors)
         Weights between rows and anchors.
     anchors_ : ndarray of shape (n_anchors, n_features)
@@ -90,37 +97,16 @@ class SOBG(SingleViewBaseline):
     3
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "n_anchors": [COUNT, one_of("auto")],
-        "n_neighbors": [COUNT],
-        "weight": [POSITIVE],
-        "max_iter": [COUNT],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | str = "auto",
-        n_neighbors: int = 5,
-        weight: float = 0.1,
-        max_iter: int = 30,
-        scale: str = "none",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.weight = weight
-        self.max_iter = max_iter
+    n_anchors: int | str = parameter(COUNT, one_of("auto"), default="auto")
+    n_neighbors: int = parameter(COUNT, default=5)
+    weight: float = parameter(POSITIVE, default=0.1)
+    max_iter: int = parameter(COUNT, default=30)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Some copies of the graph, anchors and their sample.
         n_anchors = self._count_anchors(n_samples)
-        graph = forcing_memory(n_samples, n_anchors, min(self.n_neighbors, n_anchors), self.n_clusters)
-        graph += search_memory(n_samples, n_anchors, n_features)
-        return max(graph, sampling_memory(n_samples, n_anchors, n_features))
+        per_row = forced_numbers(min(self.n_neighbors, n_anchors), self.n_clusters)
+        choice = sampling_memory(n_samples, n_anchors, n_features)
+        return anchor_graph_memory(n_samples, n_anchors, n_features, per_row, choice)
 
     def _count_anchors(self, n_samples: int) -> int:
         if isinstance(self.n_anchors, str):
@@ -134,16 +120,14 @@ class SOBG(SingleViewBaseline):
         found = structured_graph(self._first_graph(X, anchors), self.n_clusters, self.weight, self.max_iter)
         count, labels, _ = graph_components(found.graph[:, found.embedding.column_sums > 0])
         if not found.reached:
-            warnings.warn(
+            warn_convergence(
                 f"the graph has {count} components for {self.n_clusters} clusters after {len(found.history)} updates; "
                 "rows are clustered by k-means of their embedding instead: raise max_iter, or try other n_neighbors or "
-                "n_anchors",
-                ConvergenceWarning,
-                stacklevel=4,
+                "n_anchors"
             )
             labels, _ = cluster_points(unit_rows(found.embedding.row_vectors), self.n_clusters, random_state, 10)
         return {
-            "labels_": number_by_first_rows(labels),
+            "labels_": labels,
             "graph_": found.graph,
             "anchors_": anchors,
             "n_components_": count,
@@ -167,6 +151,66 @@ class SOBG(SingleViewBaseline):
         return graph
 
 
+@dataclass(frozen=True)
+class SimplexSide:
+    """Weights on the simplex that one side of the graph puts on the other."""
+
+    # Shape (n_entries,). Where weights may be, all entries of one owner next to each other.
+    rows: Indices
+    columns: Indices
+    sizes: Indices  # Shape (n_owners,). How many entries belong to each owner, at least one.
+    wanted: Array  # Shape (n_entries,). What the weights are to be near.
+    pull: float  # The weights of an owner are the projection of ``wanted - weight * pull * distance`` on the simplex.
+
+    def weights(self, weight: float, row_points: Array, column_points: Array) -> Array:
+        """Return the weights of all entries, given the embedded rows and columns."""
+        distances = self.distances(row_points, column_points)
+        return project_segments(self.wanted - weight * self.pull * distances, self.sizes)
+
+    def distances(self, row_points: Array, column_points: Array) -> Array:
+        """Return the squared distances of the embedded row and column of every entry."""
+        differences = row_points[self.rows]
+        differences -= column_points[self.columns]
+        return np.asarray(np.einsum("ij,ij->i", differences, differences))
+
+
+@dataclass(frozen=True)
+class ForcingProblem:
+    """Both sides of a graph, whose mean it is, at unit row sums if ``unit_rows``."""
+
+    row_side: SimplexSide
+    column_side: SimplexSide
+    shape: tuple[int, int]
+    unit_rows: bool
+
+    def updated(self, weight: float, row_points: Array, column_points: Array) -> sparse.csr_array:
+        """Return the graph at a weight of the cut, given the embedded rows and columns."""
+        sides = (self.row_side, self.column_side)
+        return self.joined(*(side.weights(weight, row_points, column_points) for side in sides))
+
+    def joined(self, row_weights: Array, column_weights: Array) -> sparse.csr_array:
+        """Return the mean of two sides; zeros are not stored."""
+        rows = np.concatenate([self.row_side.rows, self.column_side.rows])
+        columns = np.concatenate([self.row_side.columns, self.column_side.columns])
+        values = np.concatenate([row_weights, column_weights]) / 2.0
+        kept = values > 0
+        graph = sparse.csr_array(sparse.coo_array((values[kept], (rows[kept], columns[kept])), shape=self.shape))
+        if self.unit_rows:
+            graph.data /= np.repeat(np.asarray(graph.sum(axis=1)).ravel(), np.diff(graph.indptr))
+        return graph
+
+
+@dataclass(frozen=True)
+class ForcedGraph:
+    """A graph, its embedding, and how it was reached."""
+
+    graph: sparse.csr_array  # Shape (n_rows, n_columns).
+    embedding: BipartiteEmbedding
+    reached: bool  # Whether the graph has the number of components asked for.
+    # Shape (n_updates, 3). Weight of the cut, and then the sums of the first k and k + 1 squared singular values.
+    history: Array
+
+
 def structured_graph(
     graph: sparse.csr_array, n_components: int, weight: float = 0.1, max_updates: int = 30
 ) -> ForcedGraph:
@@ -174,17 +218,6 @@ def structured_graph(
 
     Every row is drawn to its weights in the given graph at sum one, and every column to its own at sum one; the result
     is the mean of both sides. Links are only ever taken away.
-
-    Parameters
-    ----------
-    graph : CSR array of shape (n_rows, n_columns)
-        Nonnegative; no row may be without weight.
-    n_components : int
-        Number of components wanted.
-    weight : float, default=0.1
-        First weight of the cut, at least.
-    max_updates : int, default=30
-        Most updates.
     """
     n_rows, n_columns = graph.shape
     by_rows = sparse.csr_array(graph, dtype=np.float64)
@@ -216,3 +249,129 @@ def _at_unit_sums(graph: sparse.csr_array) -> Array:
 
 def _count_components(graph: sparse.csr_array) -> int:
     return graph_components(graph[:, np.asarray(graph.sum(axis=0)).ravel() > 0])[0]
+
+
+def force_components(
+    problem: ForcingProblem,
+    start: sparse.csr_array,
+    n_components: int,
+    weight: float,
+    max_updates: int,
+    *,
+    published: bool = False,
+) -> ForcedGraph:
+    """Update a graph until it has so many connected components.
+
+    Every row has weights on the simplex over some columns, near given ones, and so has every column over some rows; the
+    graph is the mean of both. A penalty on the cut, ``weight`` times Tr(F'LF) with the leading vectors F of the graph,
+    moves weight to pairs that are embedded near each other and drives others to zero. It is raised while the graph has
+    too few components, and lowered while it has too many, with one update of the graph for every value of the weight.
+
+    ``start`` is returned as it is if it has so many components; ``weight``, the first one, is raised to where it has
+    some effect. ``published`` follows the release of K-Multiple-Means: vectors come from the whole matrix, components
+    are counted by singular values that are one up to 1e-6, the first update compares vectors that are not divided by
+    the roots of the sums, and after an update that gave too many components the next goes on from it, instead of from
+    the graph before.
+    """
+    history: list[tuple[float, float, float]] = []
+    embed = embed_small_graph if published else embed_graph
+    graph, embedding = start, embed(start, n_components)
+    verdict = _tolerant_verdict if published else _exact_verdict
+    if verdict(embedding, n_components) == 0:
+        return ForcedGraph(graph, embedding, True, np.empty((0, 3)))
+    points = (embedding.row_vectors, embedding.column_vectors) if published else embedding.cut_coordinates()
+    if not published:
+        effect = problem.row_side.pull * float(problem.row_side.distances(*points).mean())
+        weight = max(weight, _FIRST_EFFECT / effect) if effect > 0 else weight
+    factor, last = _FIRST_FACTOR, 0
+    for _ in range(max_updates):
+        graph = problem.updated(weight, *points)
+        embedding = embed(graph, n_components)
+        sums = np.cumsum(embedding.squares)[-2:]
+        history.append((weight, float(sums[0]), float(sums[1])))
+        direction = verdict(embedding, n_components)
+        if direction == 0:
+            return ForcedGraph(graph, embedding, True, np.array(history))
+        if published:
+            weight = weight * _FIRST_FACTOR if direction > 0 else weight / _PUBLISHED_DIVISOR
+        else:
+            factor = max(np.sqrt(factor), _LEAST_FACTOR) if direction == -last else factor
+            weight, last = weight * factor**direction, direction
+        if published or direction > 0:
+            points = embedding.cut_coordinates()
+    return ForcedGraph(graph, embedding, False, np.array(history))
+
+
+def embed_small_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbedding:
+    """Embed both sides by a singular value decomposition of the whole matrix, as the authors' programs do.
+
+    Where singular values are equal, which vectors of their space are found is a matter of the algorithm; with this one
+    runs of these programs can be followed. Graphs of more than 2^22 pairs go through :func:`embed_graph`.
+    """
+    found = embed_graph(graph, n_vectors)
+    if graph.shape[0] * graph.shape[1] > _SMALL_GRAPH or n_vectors >= min(graph.shape):
+        return found
+    scaled = reciprocal(np.sqrt(found.row_sums))[:, None] * graph.toarray() * reciprocal(np.sqrt(found.column_sums))
+    left, values, right = np.linalg.svd(scaled, full_matrices=False)
+    half = np.sqrt(0.5)
+    return replace(
+        found,
+        row_vectors=half * left[:, :n_vectors],
+        column_vectors=half * right[:n_vectors].T,
+        squares=values[: n_vectors + 1] ** 2,
+    )
+
+
+def forced_numbers(width: int, n_components: int) -> float:
+    """Return about how many numbers per row driving a graph takes, if rows have ``width`` entries each."""
+    return width * (9 + 1.6 * n_components)
+
+
+def project_segments(values: Array, sizes: Indices) -> Array:
+    """Project every segment of a vector on the simplex, as ``project_rows`` does with rows."""
+    if (sizes == sizes[0]).all():
+        return project_rows(values.reshape(len(sizes), -1)).ravel()
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    # A constant does not change the result. What is more than one below the largest gets nothing, however far below;
+    # near zero the sums, which run over all segments, keep their digits.
+    shifted = values - np.maximum.reduceat(values, starts)[owners]
+    shifted[shifted < -1.0] = -2.0
+    order = np.lexsort((-shifted, owners))
+    descending = shifted[order]
+    totals = np.cumsum(descending)
+    totals -= np.concatenate([[0.0], totals[starts[1:] - 1]])[owners]
+    thresholds = (totals - 1.0) / (np.arange(len(values)) - starts[owners] + 1)
+    kept = np.add.reduceat((descending > thresholds).astype(np.intp), starts)
+    return np.asarray(np.maximum(shifted - thresholds[starts + kept - 1][owners], 0.0))
+
+
+def _exact_verdict(embedding: BipartiteEmbedding, wanted: int) -> int:
+    """Return 1 if the graph has too few components, -1 if too many, and 0 if it has as many as wanted."""
+    return int(np.sign(wanted - embedding.n_components))
+
+
+def _tolerant_verdict(embedding: BipartiteEmbedding, wanted: int) -> int:
+    sums = np.cumsum(embedding.squares)[-2:]
+    if sums[0] < wanted - _PUBLISHED_TOLERANCE:
+        return 1
+    return -1 if sums[1] > wanted + 1 - _PUBLISHED_TOLERANCE else 0
+
+
+def project_rows(values: NDArray[Any]) -> Array:
+    """Return, for every row v, the x >= 0 with sum one that minimises |x - v|^2.
+
+    With v in descending order u and its running sums C_j, the threshold is theta = (C_r - 1) / r for the largest r with
+    u_r > theta_r, and x = max(v - theta, 0). Minus infinity stands for an entry that must stay zero; every row needs a
+    finite entry. O(m log m) per row of m entries.
+    """
+    v = np.asarray(values, dtype=np.float64)
+    # The result does not change when a constant is added to a row; near zero sums keep their digits.
+    v = v - v.max(axis=1, keepdims=True)
+    descending = -np.sort(-v, axis=1)
+    counts = np.arange(1, v.shape[1] + 1)
+    with np.errstate(invalid="ignore"):
+        thresholds = (np.cumsum(descending, axis=1) - 1.0) / counts
+        kept = (descending > thresholds).sum(axis=1)
+    theta = thresholds[np.arange(len(v)), kept - 1]
+    return np.asarray(np.maximum(v - theta[:, None], 0.0))

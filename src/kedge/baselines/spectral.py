@@ -6,15 +6,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import RandomState
 from sklearn import cluster
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.core.labels import number_by_first_rows
+from kedge.baselines.base import (
+    SingleViewBaseline,
+    baseline,
+    parameter,
+)
 from kedge.core.rows import View
-from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE, one_of
+from kedge.parameters import COUNT, POSITIVE, one_of
+from kedge.user_warnings import warn_convergence
 
 
+@baseline(
+    "spectral clustering of scikit-learn",
+    cost="n^2 d",
+)
 class SpectralClustering(SingleViewBaseline):
     """Spectral clustering of a neighbour graph or of a Gaussian kernel; scikit-learn's, under the terms of the others.
 
@@ -24,8 +31,6 @@ class SpectralClustering(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     affinity : {"nearest_neighbors", "rbf"}, default="nearest_neighbors"
         The graph: an edge to each of the nearest rows, or exp(-gamma |x - y|^2) between all.
     n_neighbors : int, default=10
@@ -34,17 +39,11 @@ class SpectralClustering(SingleViewBaseline):
         Of the kernel; None means one over twice the mean squared distance between rows.
     n_init : int, default=10
         Starts of k-means.
-    scale : {"none", "l2", "zscore", "minmax", "zscore_l2", "auto"}, default="none"
-        How X is scaled before.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
+    n_features_in_ : int
+        Features of X.
 
     References
     ----------
@@ -57,31 +56,12 @@ class SpectralClustering(SingleViewBaseline):
     array([0, 0, 1, 1])
     """
 
-    _one_thread: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "affinity": [one_of("nearest_neighbors", "rbf")],
-        "n_neighbors": [COUNT],
-        "gamma": [POSITIVE, None],
-        "n_init": [COUNT],
-    }
+    affinity: str = parameter(one_of("nearest_neighbors", "rbf"), default="nearest_neighbors")
+    n_neighbors: int = parameter(COUNT, default=10)
+    gamma: float | None = parameter(POSITIVE, None, default=None)
+    n_init: int = parameter(COUNT, default=10)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: str = "nearest_neighbors",
-        n_neighbors: int = 10,
-        gamma: float | None = None,
-        n_init: int = 10,
-        scale: str = "none",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.gamma = gamma
-        self.n_init = n_init
+    _one_thread: ClassVar[bool] = False
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # The graph, its normalised copy and the eigenvectors.
@@ -103,13 +83,11 @@ class SpectralClustering(SingleViewBaseline):
             if "not fully connected" not in str(message.message):
                 warnings.warn_explicit(message.message, message.category, message.filename, message.lineno)
                 continue
-            warnings.warn(
+            warn_convergence(
                 "the graph between rows is not connected, and eigenvectors of its pieces may be mixed: let rows have "
-                "more neighbours, or use affinity='rbf'",
-                ConvergenceWarning,
-                stacklevel=3,
+                "more neighbours, or use affinity='rbf'"
             )
-        return {"labels_": number_by_first_rows(model.labels_)}
+        return {"labels_": model.labels_}
 
     def _width(self, X: View) -> float:
         if self.gamma is not None:

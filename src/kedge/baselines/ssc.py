@@ -1,24 +1,35 @@
 """SSC: every row rebuilt from others under an l1 penalty by ADMM, then spectral clustering."""
 
-from typing import Any, ClassVar
+from typing import Any
 
+import numpy as np
 from numpy.random import RandomState
+from scipy import sparse
 
-from kedge.baselines.clusterer import SingleViewBaseline
-from kedge.baselines.coefficients.self_expression_admm import AdmmSolver
-from kedge.baselines.coefficients.self_expression_graph import keep_largest_share
-from kedge.baselines.coefficients.sparse_self_expression import (
-    center_products,
-    keeps_gram,
-    least_coherence,
-    prepare_products,
-    rows_per_block,
+from kedge.baselines.base import (
+    SingleViewBaseline,
+    baseline,
+    parameter,
 )
-from kedge.baselines.self_expression import cluster_coefficients, l1_block_memory, solve_all_rows
+from kedge.baselines.self_expression import (
+    LARGEST_STEP,
+    AdmmSolver,
+    cluster_coefficients,
+    l1_block_memory,
+    prepare_l1,
+    rows_per_block,
+    solve_all_rows,
+)
 from kedge.core.rows import View
-from kedge.parameters import BASELINE_RULES, COUNT, POSITIVE
+from kedge.parameters import COUNT, POSITIVE
 
 
+@baseline(
+    "sparse subspace clustering by the alternating direction method",
+    cost="n^2 d per step",
+    grid={"fidelity": [20.0, 800.0]},
+    grid_source="values in the authors' programs",
+)
 class SSC(SingleViewBaseline):
     """Sparse subspace clustering: rows rebuilt from few others under an l1 penalty, then spectral clustering.
 
@@ -30,8 +41,6 @@ class SSC(SingleViewBaseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
     fidelity : float, default=20.0
         Weight of the squared error, in units of the smallest weight at which no row is left without coefficients. The
         authors use 20 for faces and 800 for motions; at most 1 leaves a row without coefficients.
@@ -47,17 +56,9 @@ class SSC(SingleViewBaseline):
     tol : float, default=2e-4
         Steps end when the two copies of the coefficients differ by at most this everywhere and change by at most
         ``100 * tol / step``.
-    scale : {"l2", "none", "zscore", "minmax", "zscore_l2", "auto"}, default="l2"
-        How X is scaled before; unit rows are customary for subspaces.
-    memory_limit : float or None, default=None
-        Bytes that the fit may use; None means the memory of the machine.
-    random_state : int, RandomState instance or None, default=None
-        Seed of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows.
     coefficients_ : CSR array of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i; the diagonal is empty.
     embedding_ : ndarray of shape (n_samples, n_clusters)
@@ -85,51 +86,20 @@ class SSC(SingleViewBaseline):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BASELINE_RULES | {
-        "fidelity": [POSITIVE],
-        "affine": ["boolean"],
-        "kept_share": [POSITIVE],
-        "step": [POSITIVE, None],
-        "max_iter": [COUNT],
-        "tol": [POSITIVE],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        fidelity: float = 20.0,
-        affine: bool = False,
-        kept_share: float = 1.0,
-        step: float | None = None,
-        max_iter: int = 2000,
-        tol: float = 2e-4,
-        scale: str = "l2",
-        memory_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_clusters, scale, memory_limit, random_state)
-        self.fidelity = fidelity
-        self.affine = affine
-        self.kept_share = kept_share
-        self.step = step
-        self.max_iter = max_iter
-        self.tol = tol
+    fidelity: float = parameter(POSITIVE, default=20.0)
+    affine: bool = parameter("boolean", default=False)
+    kept_share: float = parameter(POSITIVE, default=1.0)
+    step: float | None = parameter(POSITIVE, None, default=None)
+    max_iter: int = parameter(COUNT, default=2000)
+    tol: float = parameter(POSITIVE, default=2e-4)
+    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Blocks of coefficients, those that are not zero (up to about d per row) with their graph, and three n x n
-        # matrices where there are more than n / 2 features.
-        n_matrices = 3 if keeps_gram(n_samples, n_features, is_sparse=False) else 0
-        return l1_block_memory(n_samples, n_features, n_matrices)
+        return l1_block_memory(n_samples, n_features, n_nonzero=n_features, n_matrices=3)
 
     def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
-        products = prepare_products(X)
-        coherence = least_coherence(products)
-        step = min(self.fidelity, 20.0) if self.step is None else self.step
-        if self.affine:
-            products = center_products(products)
-        # Rows that are orthogonal to all others have no coefficients at any weight.
-        weight = self.fidelity / (coherence or 1.0)
+        products, weight = prepare_l1(X, self.fidelity, self.affine)
+        step = min(self.fidelity, LARGEST_STEP) if self.step is None else self.step
         solver = AdmmSolver.prepare(products, weight, step, self.affine, self.max_iter, self.tol)
         n_rows = X.shape[0]
         advice = "raise max_iter or tol, or lower fidelity"
@@ -137,3 +107,21 @@ class SSC(SingleViewBaseline):
         graph_part = keep_largest_share(coefficients, self.kept_share)
         found = cluster_coefficients(graph_part, self.n_clusters, random_state)
         return found | {"coefficients_": coefficients, "n_iter_": n_iter}
+
+
+def keep_largest_share(coefficients: sparse.csr_array, share: float) -> sparse.csr_array:
+    """Return coefficients without the smallest, so that each row keeps this share of its absolute sum."""
+    if share >= 1:
+        return coefficients
+    n_rows = coefficients.shape[0]
+    rows = np.repeat(np.arange(n_rows), np.diff(coefficients.indptr))
+    sizes = np.abs(coefficients.data)
+    order = np.lexsort((-sizes, rows))
+    sums = np.cumsum(sizes[order])
+    starts = np.concatenate([[0.0], sums])[coefficients.indptr]
+    before = sums - sizes[order] - starts[rows]
+    is_kept = np.zeros(len(rows), dtype=bool)
+    # Sums over all rows leave rounding, which must not decide between equal shares.
+    is_kept[order] = before < (share - 1e-12) * (starts[1:] - starts[:-1])[rows]
+    entries = (coefficients.data[is_kept], (rows[is_kept], coefficients.indices[is_kept]))
+    return sparse.csr_array(entries, shape=coefficients.shape)

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from kedge.baselines.graphs.adaptive_neighbors import weigh_neighbors
-from kedge.baselines.graphs.component_forcing import project_rows
+from kedge.baselines.graphs import weigh_neighbors
+from kedge.baselines.sobg import project_rows
 
 RNG = np.random.default_rng(0)
 POINTS, TARGETS = RNG.normal(size=(40, 5)) + 1e4, RNG.normal(size=(12, 5)) + 1e4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kedge.baselines.graphs.component_eigenvectors import find_components, leading_eigenvectors
+from kedge.baselines.amgl import find_components, leading_eigenvectors
 
 
 def ring(n_rows, reach, random_state):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kedge import simplex_qp
-from kedge.baselines.graphs.component_forcing import project_rows
+from kedge.baselines.sobg import project_rows
 
 ROWS = hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.floats(-1e3, 1e3))
 

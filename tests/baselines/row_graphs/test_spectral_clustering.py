@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from kedge.baselines.graphs.spectral_clustering import cluster_affinity, embed_affinity
+from kedge.baselines.spectral_clustering import cluster_affinity, embed_affinity
 
 KINDS = [np.asarray, sparse.csr_array]
 

@@ -1,24 +1,23 @@
-"""Exact end of the l1 problems of rows: proximal steps find nearly the right support, an active-set method the rest.
+"""Active-set solvers of many small l1 problems side by side.
 
-For rows X, G = X X', an own entry c_ii = 0 and possibly entries that sum to one the problem is
+For inner products p, a Gram matrix H and a threshold t the problem is
 
-    min ||c_i||_1 + (fidelity / 2) ||x_i - c_i X||^2.
+    min_c  c'Hc / 2 - p'c + t ||c||_1.
 
-With slopes g = fidelity (x_i - c_i X) X' it is solved when g_j - shift = sign(c_j) where c_j is not zero and
-|g_j - shift| <= 1 elsewhere, the shift being zero unless entries sum to one.
+Optimal are coefficients whose slope p - Hc is t sign(c) where c is not zero, and at most t in size elsewhere. A step
+goes toward the minimum for the present signs until a sign would change, which is exact with the right signs; where
+coordinates in use are settled, the one that breaks the condition most is taken in. Both only go downhill. (Compare the
+feature-sign search of Lee, Battle, Raina and Ng, "Efficient sparse coding algorithms", NIPS 2006.)
 """
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from kedge.baselines.coefficients.sparse_self_expression import ProximalSolver, SelfProducts
-from kedge.baselines.coefficients.sum_to_one_shrinkage import keep_largest, keep_largest_of_sum_one
+from kedge.baselines.base import Array, Indices
+from kedge.baselines.self_expression import SelfProducts
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 # Keeps linear systems solvable where rows in use depend on each other. It shortens steps and does not move the
@@ -26,84 +25,111 @@ Flags = NDArray[np.bool_]
 _RIDGE = 1e-10
 # Steps without an entry coming or going, after which a row is given up.
 _MAX_IDLE = 20
-# Proximal steps that every row takes, and the cost of a matrix entry that is looked up, in multiplications.
-_FEW_STEPS, _LOOK_UP = 20, 10
 # Bytes of rows in use that are gathered at a time.
 _GATHERED_BYTES = 1 << 22
 
 
-@dataclass(frozen=True)
-class ExactL1Solver:
-    """Some proximal steps, then an active-set method for the rows that they leave unsolved; settings of all blocks."""
+def solve_elastic_nets(
+    grams: Array, products: Array, thresholds: Array, start: Array, *, tol: float, max_steps: int
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Solve all problems of a batch: H of shape (b, m, m), p and the first coefficients (b, m), positive t (b,).
 
-    # First steps. Its tolerance is that of the result: the largest error of a subgradient, where one is the weight of
-    # the l1 norm. Its largest number of steps holds for the active-set method too.
-    proximal: ProximalSolver
-    fidelity: float  # Weight of the squared error.
-
-    def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
-        """Solve a block of rows.
-
-        Returns
-        -------
-        coefficients : CSR array of shape (b, n)
-            The solutions.
-        n_iter, n_open : int
-            Steps of both kinds, and rows left unsolved.
-        """
-        start, n_steps, is_open = self.proximal.approach_l1(rows, self.fidelity, self._steps_as_costly)
-        costs = self._steps_as_costly(np.count_nonzero(start, axis=1))
-        # Rows with so many entries that proximal steps would cost less have had all of those.
-        is_wanted = is_open & (costs <= max(self.proximal.max_iter, _FEW_STEPS))
-        block = _Block(self.proximal, self.fidelity, rows, start)
-        n_rounds, n_open = block.finish(np.flatnonzero(is_wanted), self.proximal.max_iter)
-        return sparse.csr_array(block.values), n_steps + n_rounds, n_open + int(np.count_nonzero(is_open & ~is_wanted))
-
-    def _steps_as_costly(self, n_used: Indices) -> Array:
-        """Return about how many proximal steps cost what the active-set method does, per row, from its entries in use.
-
-        It takes some two rounds per entry, each with a linear system, and looks at all entries in every other round.
-        A row that has had so many steps without being solved is better handed over.
-        """
-        products = self.proximal.products
-        n_rows, n_features = products.X.shape
-        in_use = np.minimum(n_used, _most_independent(products, self.proximal.is_affine)).astype(np.float64)
-        per_round = in_use**3 + in_use**2 * (n_features if products.gram is None else _LOOK_UP)
-        per_step = 2.0 * n_rows * (2.0 * n_features if products.gram is None else n_rows)
-        return np.asarray(np.maximum(in_use + 2.0 * in_use * per_round / per_step, _FEW_STEPS))
+    Returns coefficients, and which problems are not solved to the tolerance, the largest violation in units of t.
+    """
+    values = start.copy()
+    rows = np.arange(len(values))
+    for _ in range(max_steps):
+        slopes = _slopes(grams, products, values, rows)
+        limits = thresholds[rows][:, None]
+        errors = np.where(
+            values[rows] != 0, np.abs(slopes - limits * np.sign(values[rows])), np.maximum(np.abs(slopes) - limits, 0.0)
+        )
+        is_left = errors.max(axis=1, initial=0.0) > tol * thresholds[rows]
+        rows, slopes, errors = rows[is_left], slopes[is_left], errors[is_left]
+        if not len(rows):
+            break
+        # A coordinate that enters before the others are settled can be thrown out at once, again and again.
+        is_settled = np.where(values[rows] != 0, errors, 0.0).max(axis=1, initial=0.0) <= tol * thresholds[rows]
+        _enter_worst(
+            grams, values, rows[is_settled], slopes[is_settled], errors[is_settled], thresholds[rows[is_settled]]
+        )
+        _step_within_signs(grams, products, values, rows, thresholds[rows])
+    is_open = np.zeros(len(values), dtype=bool)
+    is_open[rows] = True
+    return values, is_open
 
 
-def _most_independent(products: SelfProducts, is_affine: bool) -> int:
-    """Return how many rows can be independent; of rows that sum to one, one more."""
-    n_rows, n_features = products.X.shape
-    return int(min(n_features + is_affine, n_rows - 1))
+def _slopes(grams: Array, products: Array, values: Array, rows: Indices) -> Array:
+    """Return p - Hc of some problems."""
+    places, is_used = _supports(values[rows])
+    used = np.where(is_used, np.take_along_axis(values[rows], places, axis=1), 0.0)
+    return np.asarray(products[rows] - np.matmul(used[:, None, :], grams[rows[:, None], places])[:, 0, :])
 
 
-class _Block:
-    """Coefficients of a block of rows on their way to the solution.
+def _enter_worst(grams: Array, values: Array, rows: Indices, slopes: Array, errors: Array, thresholds: Array) -> None:
+    """Move the zero coordinate with the largest error to its minimum; ``values`` is input and output."""
+    errors = np.where(values[rows] == 0, errors, 0.0)
+    worst = errors.argmax(axis=1)
+    order = np.arange(len(rows))
+    breaks = errors[order, worst] > 0
+    rows, worst, order = rows[breaks], worst[breaks], order[breaks]
+    slope = slopes[order, worst]
+    pull = np.sign(slope) * (np.abs(slope) - thresholds[order])
+    values[rows, worst] = pull / np.maximum(grams[rows, worst, worst], np.finfo(np.float64).tiny)
+
+
+def _step_within_signs(grams: Array, products: Array, values: Array, rows: Indices, thresholds: Array) -> None:
+    """Go toward the minimum for the present signs as far as they allow; ``values`` is input and output."""
+    places, is_used = _supports(values[rows])
+    now = np.where(is_used, np.take_along_axis(values[rows], places, axis=1), 0.0)
+    system = grams[rows[:, None, None], places[:, :, None], places[:, None, :]]
+    wanted = np.take_along_axis(products[rows], places, axis=1)
+    moved, _ = _move(now, np.sign(now), is_used, system, wanted, thresholds[:, None])
+    values[np.broadcast_to(rows[:, None], places.shape)[is_used], places[is_used]] = moved[is_used]
+
+
+def _move(
+    now: Array,
+    signs: Array,
+    is_used: Flags,
+    grams: Array,
+    products: Array,
+    threshold: Any,
+    sums: Array | None = None,
+) -> tuple[Array, Flags]:
+    """Return entries moved toward the minimum for their signs as far as these allow, and which of them would cross.
+
+    ``sums`` are those that the change has to have, where entries sum to one. ``grams`` is overwritten.
+    """
+    slopes = products - np.matmul(now[:, None], grams)[:, 0]
+    change = _newton_step(grams, np.where(is_used, slopes - threshold * signs, 0.0), is_used, sums)
+    is_crossing = is_used & (np.sign(now + change) != signs)
+    shares = np.divide(np.abs(now), np.abs(change), out=np.ones_like(now), where=is_crossing & (change != 0))
+    share = np.minimum(shares.min(axis=1, initial=1.0, keepdims=True), 1.0)
+    return np.where(is_crossing & (shares <= share), 0.0, now + share * change), is_crossing
+
+
+class L1Block:
+    """Coefficients of a block of rows, rebuilt from all rows under an l1 penalty, on their way to the solution.
+
+    With t = 1 / fidelity, p a row of G = X X' and H = G, entry by entry but for the own one, which stays zero; where
+    entries sum to one, all slopes are shifted by a constant.
 
     One round of a row takes O(w^3 + w^2 d) time for w entries in use, and O(n d) when its support is settled and all
     others are looked at (O(n w) where G is kept). Each round that changes a support goes downhill, so none comes back.
     """
 
-    def __init__(self, settings: ProximalSolver, fidelity: float, rows: slice, start: Array) -> None:
-        self.products, self.is_affine, self.tol = settings.products, settings.is_affine, settings.tol
+    def __init__(
+        self, products: SelfProducts, is_affine: bool, fidelity: float, tol: float, rows: slice, start: Array
+    ) -> None:
+        self.products, self.is_affine, self.tol = products, is_affine, tol
         self.threshold = 1.0 / fidelity
         self.own = np.arange(rows.start, rows.stop)
         self.target = self.products.rows(rows)
         self.values = start
 
-    def _thin_out(self, places: Indices) -> None:
-        """Keep the largest entries of rows that use more than can be independent; the others would leave one by one."""
-        most = _most_independent(self.products, self.is_affine)
-        crowded = places[np.count_nonzero(self.values[places], axis=1) > most]
-        if len(crowded):
-            keep = keep_largest_of_sum_one if self.is_affine else keep_largest
-            self.values[crowded] = keep(self.values[crowded], (most + 1) // 2, self.own[crowded])
-
     def finish(self, places: Indices, max_rounds: int) -> tuple[int, int]:
         """Solve these rows; return rounds taken and how many are left unsolved."""
-        self._thin_out(places)
         is_settled, n_idle = np.zeros(len(self.own), dtype=bool), np.zeros(len(self.own), dtype=np.intp)
         n_given_up = n_rounds = 0
         while len(places) and n_rounds < max_rounds:
@@ -143,13 +169,7 @@ class _Block:
         return np.maximum(excess, inside), np.where(enters, worst, -1), np.sign(slopes[order, worst])
 
     def _step(self, places: Indices, entering: Indices, signs: Array) -> tuple[Flags, Flags]:
-        """Go toward the minimum for the present signs as far as they allow.
-
-        Returns
-        -------
-        is_full, is_changed : bool array of shape (b,)
-            Rows that went all the way, and rows whose support is another one now.
-        """
+        """Go toward the minimum for the signs; return which rows went all the way, and whose support has changed."""
         is_full, is_changed = np.zeros(len(places), dtype=bool), np.zeros(len(places), dtype=bool)
         sizes = np.count_nonzero(self.values[places], axis=1) + (entering >= 0)
         # Rows with supports of like size go together, since all are padded to the largest.
@@ -168,18 +188,13 @@ class _Block:
         signs[enters, entering[enters]] = entering_signs[enters]
         columns, is_used = _supports(signs)
         now, signs = (np.where(is_used, np.take_along_axis(part, columns, axis=1), 0.0) for part in (values, signs))
+        wanted = np.take_along_axis(self.target[places], columns, axis=1)
+        sums = (1.0 - now.sum(axis=1)) if self.is_affine else None
         grams = _grams(self.products, columns)
-        slopes = np.take_along_axis(self.target[places], columns, axis=1) - np.matmul(now[:, None], grams)[:, 0]
-        right = np.where(is_used, slopes - self.threshold * signs, 0.0)
-        change = _newton_step(grams, right, is_used, (1.0 - now.sum(axis=1)) if self.is_affine else None)
-        is_crossing = is_used & (np.sign(now + change) != signs)
-        shares = np.divide(np.abs(now), np.abs(change), out=np.ones_like(now), where=is_crossing & (change != 0))
-        share = np.minimum(shares.min(axis=1, initial=1.0, keepdims=True), 1.0)
-        moved = np.where(is_crossing & (shares <= share), 0.0, now + share * change)
+        moved, is_crossing = _move(now, signs, is_used, grams, wanted, self.threshold, sums)
         self.values[np.broadcast_to(places[:, None], columns.shape)[is_used], columns[is_used]] = moved[is_used]
-        is_full = ~is_crossing.any(axis=1)
-        is_changed = ((now != 0) != (moved != 0)).any(axis=1, where=is_used)
-        return is_full, is_changed
+        is_changed = is_used & ((now != 0) != (moved != 0))
+        return ~np.asarray(is_crossing.any(axis=1)), np.asarray(is_changed.any(axis=1))
 
 
 def _supports(signs: Array) -> tuple[Indices, Flags]:

@@ -1,28 +1,46 @@
 """Spectral clustering of a symmetric graph between rows, in the form of Ng, Jordan and Weiss."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 
-from kedge.baselines.graphs.joined_components import join_components
-from kedge.core.labels import cluster_points, unit_rows
-
-Array = NDArray[np.float64]
+from kedge.baselines.base import Array, Labels, as_dense, reciprocal, with_fixed_signs
+from kedge.core.labels import LABEL_STARTS, cluster_points, unit_rows
+from kedge.user_warnings import warn_convergence
 
 # Up to this order all eigenvectors are cheaper than a Lanczos method for some of them.
 _SMALL_ORDER = 500
 # Restarts of the Lanczos method before its accuracy is lowered.
 _MOST_RESTARTS = 500
-LABEL_STARTS = 10
+# Rows of components that are compared with each other, and in one block; of more a part is taken evenly.
+MOST_ROWS, _BLOCK_ROWS = 4_000, 500
+
+
+def symmetric_graph(coefficients: Any, norm: Literal["l2", "max"] | None = None) -> Any:
+    """Return the graph ``|C| + |C|'`` of coefficients that rebuild row i from the others, in row i.
+
+    Each row of C is first divided by its length or by its largest absolute entry, if asked; a row without coefficients
+    adds nothing.
+    """
+    magnitudes = abs(coefficients)
+    if norm is not None:
+        largest = np.sqrt((magnitudes**2).sum(axis=1)) if norm == "l2" else magnitudes.max(axis=1)
+        factors = reciprocal(as_dense(largest).ravel())
+        if sparse.issparse(magnitudes):
+            magnitudes.data *= np.repeat(factors, np.diff(magnitudes.indptr))
+        else:
+            magnitudes *= factors[:, None]
+    if sparse.issparse(magnitudes):
+        return sparse.csr_array(magnitudes + magnitudes.T)
+    magnitudes += magnitudes.T.copy()
+    return magnitudes
 
 
 @dataclass(frozen=True)
@@ -40,16 +58,9 @@ def embed_affinity(affinity: Any, n_vectors: int) -> AffinityEmbedding:
     The eigenvalue one is there once per connected component, and a Lanczos method can miss some of its vectors, so
     these are taken from the components; where there are more of them than vectors asked for, the space is not unique
     and the largest components are taken. Only the other vectors are computed.
-
-    Parameters
-    ----------
-    affinity : ndarray or CSR array of shape (n_rows, n_rows)
-        Symmetric, nonnegative. Not changed.
-    n_vectors : int
-        Number of vectors, at most n_rows.
     """
     degrees = _degrees(affinity)
-    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    scale = reciprocal(np.sqrt(degrees))
     labels = _components(affinity, degrees)
     sizes = np.bincount(labels[labels >= 0])
     largest = np.argsort(-sizes, kind="stable")[:n_vectors]
@@ -65,43 +76,13 @@ def embed_affinity(affinity: Any, n_vectors: int) -> AffinityEmbedding:
 
 
 def cluster_affinity(
-    affinity: Any,
-    n_clusters: int,
-    random_state: RandomState,
-    *,
-    rows: Any = None,
-    n_starts: int = LABEL_STARTS,
-    stacklevel: int = 3,
-) -> tuple[NDArray[np.int64], Array]:
-    """Cluster the rows of a graph: k-means of the embedded rows at unit length.
+    affinity: Any, n_clusters: int, random_state: RandomState, *, rows: Any = None
+) -> tuple[Labels, Array]:
+    """Cluster the rows of a graph by k-means of the embedded rows at unit length; return labels and embedding.
 
-    Parameters
-    ----------
-    affinity : ndarray or CSR array of shape (n_rows, n_rows)
-        Symmetric, nonnegative.
-    n_clusters : int
-        Number of clusters, at most n_rows.
-    random_state : RandomState
-        Seeds k-means.
-    rows : ndarray or CSR array of shape (n_rows, n_features) or None, default=None
-        The rows at unit length, to join components by where there are more of them than clusters; see
-        :func:`kedge.baselines.graphs.joined_components.join_components`. With None the largest components decide.
-    n_starts : int, default=10
-        Starts of k-means.
-    stacklevel : int, default=3
-        Whom the warning below is about.
-
-    Returns
-    -------
-    labels : array of shape (n_rows,)
-        Clusters; rows without neighbours are placed by k-means at the origin.
-    vectors : array of shape (n_rows, n_clusters)
-        The embedding, before rows were scaled.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the graph has more connected components than clusters: which of them belong together it does not say.
+    Rows without neighbours are placed by k-means at the origin. A graph with more components than clusters does not say
+    which belong together, and a warning is given: :func:`join_components` joins them by ``rows`` at unit length, or,
+    without these, the largest components decide.
     """
     found = embed_affinity(affinity, n_clusters)
     vectors = found.vectors
@@ -110,21 +91,50 @@ def cluster_affinity(
         if rows is not None:
             how = "they are joined by how alike their rows are"
             vectors = join_components(rows, _components(affinity, _degrees(affinity)), n_clusters)
-        warnings.warn(
+        warn_convergence(
             f"the graph between rows has {found.n_components} connected components for {n_clusters} clusters; {how}: "
-            "let rows use more neighbours",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
+            "let rows use more neighbours"
         )
-    labels, _ = cluster_points(unit_rows(vectors), n_clusters, random_state, n_starts)
+    labels, _ = cluster_points(unit_rows(vectors), n_clusters, random_state, LABEL_STARTS)
     return labels, vectors
+
+
+def join_components(rows: Any, components: Labels, n_vectors: int) -> Array:
+    """Embed rows so that components whose rows are alike lie close together, and all rows of one at the same point.
+
+    A graph in more pieces than there are clusters does not say which of them belong together: every union of pieces is
+    an equally good cut. Among these the one is sought that also cuts least of a second graph, with edges cos(x, y)^4
+    between all rows: the leading eigenvectors of that graph, with the rows of each component merged into one node.
+
+    O(m^2 d) for m rows, at most 4,000 of which are compared, and O(c^3) for c components.
+    """
+    owned = np.flatnonzero(components >= 0)
+    # Evenly over the components, so that each has a row.
+    ordered = owned[np.argsort(components[owned], kind="stable")]
+    first = np.unique(components[ordered], return_index=True)[1]
+    spread = np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_ROWS)).astype(np.intp)
+    chosen = ordered[np.union1d(first, spread)]
+    count = int(components.max()) + 1
+    member = sparse.csr_array(
+        (np.ones(len(chosen)), (np.arange(len(chosen)), components[chosen])), (len(chosen), count)
+    )
+    sample, merged = rows[chosen], np.zeros((count, count))
+    for block in gen_batches(len(chosen), _BLOCK_ROWS):
+        # Of cosines to the fourth power those of one subspace stand out.
+        merged += member[block].T @ ((as_dense(sample[block] @ sample.T) ** 4) @ member)
+    scale = reciprocal(np.sqrt(merged.sum(axis=1)))
+    _, vectors = linalg.eigh(scale[:, None] * merged * scale, subset_by_index=[count - n_vectors, count - 1])
+    points = unit_rows(vectors[:, ::-1])
+    found = np.zeros((len(components), n_vectors))
+    found[owned] = points[components[owned]]
+    return found
 
 
 def _degrees(affinity: Any) -> Array:
     return np.asarray(affinity.sum(axis=1), dtype=np.float64).ravel()
 
 
-def _components(affinity: Any, degrees: Array) -> NDArray[np.int64]:
+def _components(affinity: Any, degrees: Array) -> Labels:
     """Return the number of the connected component of every row; lone rows get -1."""
     if sparse.issparse(affinity):
         # A stored zero is no edge.
@@ -136,7 +146,7 @@ def _components(affinity: Any, degrees: Array) -> NDArray[np.int64]:
     return np.where(labels >= 0, np.searchsorted(kept, labels), -1)
 
 
-def _components_of_dense(affinity: NDArray[Any]) -> NDArray[np.int64]:
+def _components_of_dense(affinity: Array) -> Labels:
     """Search breadth first, every row looked at once and no second matrix made."""
     labels = np.full(len(affinity), -1, dtype=np.int64)
     for start in range(len(affinity)):
@@ -161,8 +171,7 @@ def _other_eigenpairs(affinity: Any, scale: Array, known: Array, count: int) -> 
         return np.empty(0), np.empty((order, 0))
     # The known eigenvalue one is moved to minus one, below all others; at zero it would come before negative ones.
     if order <= _SMALL_ORDER or 4 * (count + known.shape[1]) >= order:
-        matrix = affinity.toarray() if sparse.issparse(affinity) else affinity
-        deflated = scale[:, None] * matrix * scale - 2.0 * known @ known.T
+        deflated = scale[:, None] * as_dense(affinity) * scale - 2.0 * known @ known.T
         values, vectors = linalg.eigh(deflated, subset_by_index=[order - count, order - 1])
     else:
 
@@ -171,9 +180,7 @@ def _other_eigenpairs(affinity: Any, scale: Array, known: Array, count: int) -> 
             return np.asarray(scale * (affinity @ (scale * flat)) - 2.0 * (known @ (known.T @ flat)))
 
         values, vectors = lanczos_pairs(multiply, order, count)
-    # The sign of an eigenvector is free: fix it, so that equal graphs embed equally.
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
-    return values[::-1].clip(max=1.0), (vectors * np.where(signs == 0, 1.0, signs))[:, ::-1]
+    return values[::-1].clip(max=1.0), with_fixed_signs(vectors)[:, ::-1]
 
 
 def lanczos_pairs(
@@ -182,12 +189,6 @@ def lanczos_pairs(
     """Return the largest eigenvalues, ascending, and eigenvectors of a symmetric operator with values in [-1, 1].
 
     Copies of an equal eigenvalue may be missed.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If eigenvalues lie too close together to be told apart, as where hardly a row has neighbours; vectors are then
-        found up to 1e-6.
     """
     # One is added to all eigenvalues: the method asks for an accuracy relative to them, which it could not reach where
     # nothing but rounding is left.
@@ -197,11 +198,9 @@ def lanczos_pairs(
     try:
         values, vectors = eigsh(operator, v0=start, tol=tol, **settings)
     except ArpackNoConvergence:
-        warnings.warn(
+        warn_convergence(
             "the leading eigenvalues of the graph between rows can hardly be told apart, so that its clusters are not "
-            "well defined: change the parameters that shape the graph",
-            ConvergenceWarning,
-            stacklevel=5,
+            "well defined: change the parameters that shape the graph"
         )
         values, vectors = eigsh(operator, v0=start, tol=1e-6, **settings)
     return values - 1.0, vectors

@@ -1,0 +1,336 @@
+"""What all baselines share: parameters and their documentation, checks of the input and its size, and one ``fit``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kedge.baselines.memory import largest_that_fits, refuse
+from kedge.baselines.registry import METHODS, Method
+from kedge.core.labels import number_by_first_rows
+from kedge.core.rows import View
+from kedge.core.scaling import ViewScaling
+from kedge.inputs import ReadsViews
+from kedge.kernels.selection import one_thread_per_library
+from kedge.memory import machine_memory
+from kedge.parameters import BASELINE_RULES, MULTI_VIEW_BASELINE_RULES, checked_fit, scale_per_view
+from kedge.readers.arrays import learn_array_scaling
+from kedge.readers.stored_rows import StoredView
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Labels = NDArray[np.int64]
+Estimator = TypeVar("Estimator", bound="Baseline")
+
+_SCALES = '{{"none", "zscore", "minmax", "l2", "zscore_l2", "tfidf", "auto"}}'
+# Documentation of what all baselines have; :func:`baseline` puts it at the beginning and the end of each section.
+_FIRST_PARAMETERS = """
+    n_clusters : int, default=8
+        Number of clusters."""
+_VIEWS = """
+    views : list or dict or None, default=None
+        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
+        also names them. None means that such an X is one view."""
+_SCALE = f"""
+    scale : {_SCALES}, default="{{scale}}"
+        How X is scaled first, as in :class:`kedge.SGL`. Rows of unit length, "l2", are customary for subspaces."""
+_SCALE_PER_VIEW = f"""
+    scale : {_SCALES}, or a list or dict of them, default="{{scale}}"
+        How each view is scaled first, as in :class:`kedge.MSGL`."""
+_LAST_PARAMETERS = """
+    memory_limit : float or None, default=None
+        Bytes that the fit may use; None means the memory of the machine.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random in the fit."""
+_FIRST_ATTRIBUTES = """
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row, numbered by their first rows."""
+_VIEW_NAMES = """
+    view_names_ : list of str
+        Names of the views."""
+
+
+def parameter(*rules: Any, default: Any) -> Any:
+    """Return a parameter of a baseline: what scikit-learn's check of parameters accepts, and the default."""
+    return field(default=default, kw_only=True, metadata={"rules": list(rules)})
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, field))
+def baseline(
+    title: str,
+    *,
+    cost: str,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    grid_source: str = "nothing to tune",
+    reconstruction: bool = False,
+) -> Callable[[type[Estimator]], type[Estimator]]:
+    """Return a decorator that makes a class a baseline and registers it.
+
+    The class gets an ``__init__`` from its parameters, as a dataclass does, their rules, and the documentation of the
+    parameters and attributes that all baselines have. See :class:`kedge.baselines.Method` for the arguments.
+    """
+
+    def decorate(cls: type[Estimator]) -> type[Estimator]:
+        several = issubclass(cls, MultiViewBaseline)
+        made = dataclass(eq=False, repr=False)(cls)
+        own = {one.name: one.metadata["rules"] for one in fields(made) if one.metadata.get("rules")}
+        made._parameter_constraints = (MULTI_VIEW_BASELINE_RULES if several else BASELINE_RULES) | own
+        made.__doc__ = _complete(cls.__doc__ or "", several, made.scale)
+        kind = "multi" if several else "single"
+        METHODS[cls.__name__] = Method(made, kind, title, cost, grid or {}, grid_source, reconstruction)
+        return made
+
+    return decorate
+
+
+def _complete(doc: str, several: bool, scale: str) -> str:
+    """Add the shared entries at the beginning and the end of the sections "Parameters" and "Attributes"."""
+    last = (_SCALE_PER_VIEW if several else _SCALE).format(scale=scale) + _LAST_PARAMETERS
+    added = {
+        "Parameters": (_FIRST_PARAMETERS + (_VIEWS if several else ""), last),
+        "Attributes": (_FIRST_ATTRIBUTES, _VIEW_NAMES if several else ""),
+    }
+    for name, (first, end) in added.items():
+        heading = f"    {name}\n    {'-' * len(name)}"
+        before, found, section = doc.partition(heading)
+        own, gap, after = section.partition("\n\n")
+        doc = before + found + first + own + end + gap + after if found else doc
+    return doc
+
+
+@dataclass(eq=False, repr=False)
+class Baseline(ClusterMixin, BaseEstimator):
+    """Base of all methods.
+
+    A method defines ``_memory_needed`` and ``_cluster(X, random_state)``, which gets checked and scaled rows of
+    float64, an ndarray or a CSR array that it must not change (a list of them in methods for several views), and
+    returns its attributes by name, ``labels_`` among them.
+    """
+
+    n_clusters: int = 8
+    scale: Any = field(default="none", kw_only=True)
+    memory_limit: float | None = field(default=None, kw_only=True)
+    random_state: Any = field(default=None, kw_only=True)
+
+    labels_: Labels = field(init=False)
+    scalings_: list[dict[str, Any]] = field(init=False)
+
+    # The smallest number of rows that makes sense.
+    _least_rows: ClassVar[int] = 2
+    # Sums have other last bits on other numbers of threads, and some methods amplify them: so BLAS and OpenMP get one.
+    # Methods that are scikit-learn's own run as their users know them.
+    _one_thread: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that sparse input is welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def memory_needed(self, n_samples: int, n_features: int) -> int:
+        """Return about how many bytes a fit takes beyond X, at the present parameters.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows.
+        n_features : int
+            Features, of all views together.
+        """
+        return self._memory_needed(n_samples, n_features)
+
+    def _memory_needed(self, n_samples: int, n_features: int) -> int:
+        raise NotImplementedError
+
+    def largest_n(self, memory: float, n_features: int = 100) -> int:
+        """Return how many rows the method can take with so many bytes of memory.
+
+        Parameters
+        ----------
+        memory : float
+            Bytes.
+        n_features : int, default=100
+            Features, of all views together.
+        """
+        return largest_that_fits(lambda n: self.memory_needed(n, n_features), memory)
+
+    def _fit(self, arrays: list[View]) -> Self:
+        """Check the size, scale, cluster, and store what was found."""
+        self._check_size(arrays[0].shape[0], sum(array.shape[1] for array in arrays))
+        random_state = check_random_state(self.random_state)
+        with one_thread_per_library() if self._one_thread else nullcontext():
+            self.scalings_ = [vars(scaling) | {} for scaling in self._learn_scalings(arrays)]
+            scaled = self._scaled(arrays)
+            found = self._cluster(scaled if isinstance(self, MultiViewBaseline) else scaled[0], random_state)
+        for name, value in (found | {"labels_": number_by_first_rows(found["labels_"])}).items():
+            setattr(self, name, value)
+        return self
+
+    def _check_size(self, n_samples: int, n_features: int) -> None:
+        if n_samples < self.n_clusters:
+            raise ValueError(
+                f"n_samples={n_samples} should be >= n_clusters={self.n_clusters}; ask for fewer clusters or pass more "
+                "rows"
+            )
+        limit = machine_memory() if self.memory_limit is None else self.memory_limit
+        needed = self.memory_needed(n_samples, n_features)
+        if needed > limit:
+            largest = self.largest_n(limit, n_features)
+            refuse(type(self).__name__, n_samples, needed, largest, limit, is_own=self.memory_limit is not None)
+
+    def _scaled(self, arrays: list[View]) -> list[View]:
+        scalings = [ViewScaling(**parts) for parts in self.scalings_]
+        return [scaling.apply(array) for scaling, array in zip(scalings, arrays, strict=True)]
+
+    def _learn_scalings(self, arrays: list[View]) -> list[ViewScaling]:
+        raise NotImplementedError
+
+    def _cluster(self, X: Any, random_state: RandomState) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class SingleViewBaseline(Baseline):
+    """Base of the methods for one matrix."""
+
+    @checked_fit
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows to cluster.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit([self._read_rows(X, reset=True)])
+
+    def _read_rows(self, X: Any, reset: bool) -> View:
+        least = self._least_rows if reset else 1
+        return as_array(
+            validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=least, reset=reset)
+        )
+
+    def _read_new_rows(self, X: Any) -> View:
+        """Check new rows for ``predict`` and scale them as in fit."""
+        check_is_fitted(self)
+        return self._scaled([self._read_rows(X, reset=False)])[0]
+
+    def _learn_scalings(self, arrays: list[View]) -> list[ViewScaling]:
+        scaling = learn_array_scaling(self.scale, arrays[0], to_unit_rows=True)
+        # Unit rows of the only view are of length one exactly.
+        return [ViewScaling("l2") if scaling.kind == "l2" else scaling]
+
+
+@dataclass(eq=False, repr=False)
+class MultiViewBaseline(ReadsViews, Baseline):
+    """Base of the methods for several views, given in any form that :class:`kedge.MSGL` takes; no row may lack one."""
+
+    views: Any = field(default=None, kw_only=True)
+    scale: Any = field(default="auto", kw_only=True)
+
+    @checked_fit
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows of all views together.
+
+        Parameters
+        ----------
+        X : list or dict of matrices of shape (n_samples, n_features of the view), MuData object, or one matrix
+            The views; one matrix is cut into views by the parameter ``views``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit(self._read_complete(X, reset=True))
+
+    def _read_new_rows(self, X: Any) -> list[View]:
+        """Check new rows for ``predict`` and scale them as in fit."""
+        return self._scaled(self._read_complete(X, reset=False))
+
+    def _read_complete(self, X: Any, reset: bool) -> list[View]:
+        views = self._read(X, None, reset)
+        if views.observed is not None:
+            row = int(np.flatnonzero(~views.observed.all(axis=1))[0])
+            name = views.names[int(np.flatnonzero(~views.observed[row])[0])]
+            raise ValueError(
+                f"row {row} has NaN throughout {name!r}: {type(self).__name__} needs all views of all rows; drop such "
+                "rows, fill them, or use kedge.MSGL, which takes rows that lack views"
+            )
+        for array, name in zip(views.arrays, views.names, strict=True):
+            if isinstance(array, StoredView):
+                raise TypeError(f"{name!r} is not in memory; load it, or use kedge.MSGL, which reads block by block")
+        if reset and views.n_rows < self._least_rows:
+            raise ValueError(
+                f"Found array with {views.n_rows} sample(s) while a minimum of {self._least_rows} is required"
+            )
+        return [as_array(array).astype(np.float64, copy=False) for array in views.arrays]
+
+    def _learn_scalings(self, arrays: list[View]) -> list[ViewScaling]:
+        kinds = scale_per_view(self.scale, self.view_names_)
+        return [
+            learn_array_scaling(kind, array, name, to_unit_rows=True)
+            for kind, array, name in zip(kinds, arrays, self.view_names_, strict=True)
+        ]
+
+    def _count_views(self) -> int:
+        """Return the number of views of the last X, for estimates of memory; one before any X was seen."""
+        return len(getattr(self, "view_widths_", (0,)))
+
+
+def as_array(X: Any) -> View:
+    """Return sparse matrices as CSR arrays, whose ``*`` is entry by entry like that of ndarrays."""
+    return sparse.csr_array(X) if sparse.issparse(X) else X
+
+
+def as_dense(matrix: Any) -> Array:
+    """Return an ndarray or a sparse matrix as an ndarray."""
+    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
+
+
+def reciprocal(values: Array) -> Array:
+    """Return one over the values, and zero where they are not positive."""
+    return np.asarray(np.divide(1.0, values, out=np.zeros_like(values), where=values > 0))
+
+
+def with_fixed_signs(vectors: Array) -> Array:
+    """Return eigenvectors, whose sign is free, with a positive largest entry, so that equal graphs embed equally."""
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    return np.asarray(vectors * np.where(signs == 0, 1.0, signs))
+
+
+class LabelsNewRows:
+    """Mixin of methods that label new rows; they define ``_label``, which gets them checked and scaled."""
+
+    def predict(self: Any, X: Any) -> Labels:
+        """Return the clusters of new rows.
+
+        Parameters
+        ----------
+        X : as in fit
+            New rows with the same features, or views.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each row.
+        """
+        labels: Labels = self._label(self._read_new_rows(X))
+        return labels

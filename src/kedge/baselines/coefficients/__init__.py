@@ -1,1 +1,0 @@
-"""Rows written as combinations of other rows: what several baselines share."""

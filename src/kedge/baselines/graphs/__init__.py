@@ -1,1 +1,0 @@
-"""Graphs between rows that several baselines share."""
