@@ -1,6 +1,5 @@
 """The exact graph of a fit: k components, each the rows and anchors of one cluster."""
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -24,6 +23,7 @@ from kedge.core.labels import RowLabels
 from kedge.core.new_rows import vote_over_views
 from kedge.core.rows import RowSource, View
 from kedge.engines.contract import Engine
+from kedge.user_warnings import warn_user
 
 # Rows read together in search of distinct ones.
 _ROWS_COMPARED = 1000
@@ -102,11 +102,10 @@ def _group_anchors_themselves(source: RowSource, anchors: list[NDArray[Any]], n_
             f"structure='exact' needs at least n_clusters={n_clusters} distinct rows, but X has {distinct}; ask for "
             f"at most {distinct} clusters, or take structure='soft'"
         )
-    warnings.warn(
+    warn_user(
         "the graph is too uniform to be embedded (alpha is very large); the components of structure='exact' are taken "
         "from k-means of the anchors instead. Lower alpha",
         ConvergenceWarning,
-        stacklevel=9,
     )
     return np.asarray(KMeans(n_clusters, n_init=10, random_state=0).fit_predict(np.hstack(anchors)), dtype=np.int64)
 

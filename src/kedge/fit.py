@@ -1,6 +1,5 @@
 """A fit from rows to fitted numbers: anchors, passes over the rows, labels, the exact graph where it is asked for."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +35,7 @@ from kedge.loop import FitPlan, FittedGraph, IterationReport, LoopResult, iterat
 from kedge.partition.communities import merge_tree
 from kedge.partition.view_structure import structure_prior
 from kedge.progress import Progress
+from kedge.user_warnings import warn_user
 
 Array = NDArray[np.float64]
 
@@ -314,9 +314,8 @@ def _report_loop(result: LoopResult, plan: FitPlan, near: bool) -> None:
     if plan.n_clusters is not None and not near and pieces > plan.n_clusters:
         cause = f"locality={plan.locality:g} is" if plan.locality > 0 else "alpha is"
         cure = "lower locality or raise alpha" if plan.locality > 0 else "raise alpha or take fewer anchors"
-        warnings.warn(
+        warn_user(
             f"the graph falls into {pieces} pieces, more than n_clusters={plan.n_clusters}, and which of them go "
             f"together is then arbitrary: {cause} out of proportion for this data; {cure}",
             ConvergenceWarning,
-            stacklevel=7,
         )

@@ -1,6 +1,5 @@
 """From the graph to clusters: communities, the tree of their merges, and the labels of rows."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +25,7 @@ from kedge.core.labels import (
 from kedge.engines.contract import Engine, Sums
 from kedge.partition.cluster_count import CountEvidence, count_clusters
 from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree
+from kedge.user_warnings import warn_user
 
 Array = NDArray[np.float64]
 
@@ -242,11 +242,10 @@ def label_embedding(
 def warn_of_missing_clusters(n_found: int, n_clusters: int) -> None:
     """Say that fewer clusters hold a row than were asked for."""
     if n_found < n_clusters:
-        warnings.warn(
+        warn_user(
             f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
             "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
             ConvergenceWarning,
-            stacklevel=8,
         )
 
 

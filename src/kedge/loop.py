@@ -1,6 +1,5 @@
 """The loop of a fit: passes over the rows until the objective settles; what it is told and what it finds."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +19,7 @@ from kedge.core.view_weights import ViewWeighting
 from kedge.engines.checkpoint import Checkpoint
 from kedge.engines.contract import Engine
 from kedge.layers import Layers
+from kedge.user_warnings import warn_user
 
 Array = NDArray[np.float64]
 
@@ -118,10 +118,9 @@ def iterate(
 
 def warn_not_settled(max_iter: int, tol: float) -> None:
     """Say that the loop ended before the objective settled."""
-    warnings.warn(
+    warn_user(
         f"the fit did not settle within max_iter={max_iter} iterations at tol={tol:g}; raise one of them",
         ConvergenceWarning,
-        stacklevel=8,
     )
 
 

@@ -8,7 +8,6 @@ import os
 import re
 import stat
 import struct
-import warnings
 import zipfile
 from collections.abc import Mapping
 from importlib import import_module
@@ -33,6 +32,7 @@ from kedge.model_values import (
 )
 from kedge.msgl import MSGL
 from kedge.sgl import SGL
+from kedge.user_warnings import warn_user
 from kedge.whole_file import replace_whole
 
 __all__ = ["ModelFileError", "load", "save"]
@@ -126,7 +126,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         _write(file, description, arrays)
     for parameter in left_out:
         text = f"{parameter} of {name} is a function and was not saved; set it again after loading"
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warn_user(text)
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = _MOST_BYTES) -> Any:

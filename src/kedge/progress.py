@@ -1,9 +1,10 @@
 """Progress on the terminal: a bar per iteration by rich, nothing when the output is not a terminal."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
+
+from kedge.user_warnings import warn_user
 
 
 class Progress(Protocol):
@@ -59,10 +60,8 @@ def show_progress(verbose: int) -> Iterator[Progress]:
         from rich.progress import Progress as RichProgress
         from rich.text import Text
     except ImportError:
-        warnings.warn(
-            "verbose=1 shows progress with rich, which is not installed: pip install 'kedge[cli]', or set verbose=0",
-            UserWarning,
-            stacklevel=4,
+        warn_user(
+            "verbose=1 shows progress with rich, which is not installed: pip install 'kedge[cli]', or set verbose=0"
         )
         yield Silence()
         return

@@ -1,6 +1,5 @@
 """The choice of anchors by name: k-means, random or spread-out rows, farthest first, or a randomised tree."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from kedge.anchors.hierarchical import hierarchical_anchors
 from kedge.anchors.kmeans import kmeans_anchors, plusplus_anchors
 from kedge.anchors.rows import fill_up
 from kedge.core.rows import canonical_rows, dense_rows, sample_rows
+from kedge.user_warnings import warn_user
 
 
 def random_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
@@ -112,11 +112,10 @@ def choose_anchors(
         anchors = np.zeros((1, X.shape[1]), dtype=X.dtype)
     if len(anchors) < n_anchors:
         kind = "rows up to sign and length" if signed else "rows"
-        warnings.warn(
+        warn_user(
             f"X has only {len(anchors)} distinct {kind}, n_anchors={n_anchors} were asked for and {len(anchors)} are "
             f"returned; ask for at most {len(anchors)} anchors",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return anchors
 

@@ -34,6 +34,7 @@ from kedge.anchors import fine as fine_kmeans
 from kedge.anchors.several_views import choose_view_anchors
 from kedge.core.rows import RowSource, build_near_problem, sample_rows
 from kedge.kernels.selection import hold_libraries
+from kedge.user_warnings import warn_user
 
 # Up to this many rows the rows themselves are cut into communities, and the exact problem is affordable.
 MOST_REBUILT_ROWS = 4_000
@@ -217,11 +218,10 @@ def choose_anchor_sets(
             sets = list(pool.map(partial(choose_set, source, plan, prior), plan.sizes, seeds))
     largest = max(len(one[0]) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:
-        warnings.warn(
+        warn_user(
             f"X has only {largest} distinct rows, so n_anchors={plan.asked_for} became {largest}; lower n_anchors or "
             "leave it 'auto'",
             ConvergenceWarning,
-            stacklevel=7,
         )
     views = [np.ascontiguousarray(np.concatenate(view)) for view in zip(*sets, strict=True)]
     return AnchorSets(views, [len(one[0]) for one in sets], plan.n_near)

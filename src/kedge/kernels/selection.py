@@ -1,7 +1,6 @@
 """Which row solver is used, and how many threads it and the libraries around it may take."""
 
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,6 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 from kedge.kernels.contract import FloatArray, Kernel
 from kedge.kernels.reference import ReferenceKernel
+from kedge.user_warnings import warn_user
 
 
 @cache
@@ -21,12 +21,10 @@ def available_kernels() -> dict[str, Kernel]:
     try:
         from kedge.kernels.compiled import CompiledKernel
     except ImportError as error:
-        # stacklevel cannot point at the user's line: the result is cached and this runs once per process.
-        warnings.warn(
+        warn_user(
             f"kedge's compiled row solver could not be loaded ({error}); the NumPy one is used, which is hundreds of "
             "times slower. Reinstall kedge with a C++20 compiler at hand, or run `kedge doctor`.",
             RuntimeWarning,
-            stacklevel=2,
         )
     else:
         kernels["compiled"] = CompiledKernel()

@@ -1,6 +1,5 @@
 """The row problem for callers: checks, kernel, and errors that name the row."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,6 +18,7 @@ from kedge.kernels.contract import (
     check_real,
 )
 from kedge.kernels.selection import choose_kernel, default_threads
+from kedge.user_warnings import warn_user
 
 DEFAULT_TOL = 1e-10
 # More threads than this are never of use and would only cost memory.
@@ -198,11 +198,10 @@ def _report_rows(status: NDArray[np.int8], linear: FloatArray, tol: float) -> No
         raise ValueError(f"start has NaN or infinity in row {broken[0]}{_and_more(broken)}; every entry must be finite")
     missed = np.flatnonzero(status == RowStatus.TOLERANCE_MISSED)
     if len(missed):
-        warnings.warn(
+        warn_user(
             f"row {missed[0]}{_and_more(missed)} missed tol={tol:g} in double precision: raise tol, or make the "
             "hessian better conditioned (a larger alpha, or a multiple of the identity added to it)",
             ConvergenceWarning,
-            stacklevel=4,  # the caller of simplex_qp or solve_rows
         )
 
 
