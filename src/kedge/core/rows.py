@@ -214,18 +214,17 @@ class NearProblem:
 
         The numbers are squared distances, each row's less its own squared norm, which changes nothing.
         """
-        shape = (max(1, _DISTANCES_HELD // self.n_columns), self.n_columns)
+        n_rows, dtype = views[0].shape[0], self.offsets[0].dtype
+        held = max(1, min(_DISTANCES_HELD // self.n_columns, n_rows))
         # Filled again and again: memory asked for anew costs more than the products themselves.
-        total, term = (np.empty(shape, dtype=self.offsets[0].dtype) for _ in range(2))
-        # No rows are a block, too.
-        found = [smallest_columns(total[:0], count)]
-        for rows in gen_batches(views[0].shape[0], len(total)) if views[0].shape[0] else ():
-            self._fill_distances(
-                [view[rows] for view in views], None if observed is None else observed[rows], total, term
-            )
-            found.append(smallest_columns(total[: rows.stop - rows.start], count))
-        columns, nearest = zip(*found, strict=True)
-        return np.concatenate(columns), np.concatenate(nearest)
+        total, term = (np.empty((held, self.n_columns), dtype) for _ in range(2))
+        columns, nearest = np.empty((n_rows, count), dtype=np.int32), np.empty((n_rows, count), dtype)
+        for start in range(0, n_rows, held):
+            rows = slice(start, min(start + held, n_rows))
+            own = None if observed is None else observed[rows]
+            self._fill_distances([view[rows] for view in views], own, total, term)
+            columns[rows], nearest[rows] = smallest_columns(total[: rows.stop - start], count)
+        return columns, nearest
 
     def _fill_distances(
         self, views: list[View], observed: NDArray[np.bool_] | None, total: NDArray[Any], term: NDArray[Any]
