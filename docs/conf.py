@@ -41,7 +41,7 @@ numpydoc_attributes_as_param_list = True
 # An unknown name ends the build; these are known.
 nitpick_ignore_regex = [
     # Inner modules that docstrings mention and that are no part of the interface.
-    (r"py:.*", r"kedge\.(sources|model|engines|row_store|datasets\.content)\..*"),
+    (r"py:.*", r"kedge\.(readers|core|anchors|engines|datasets\.content)\..*"),
     (r"py:func", r"structured_graph"),
     # A property that the list of attributes describes.
     (r"py:obj", r"anchors_"),

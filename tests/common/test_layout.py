@@ -1,6 +1,7 @@
 """The shape of the package: one-way imports, short files, documented names, a light import."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,3 +104,15 @@ def test_import_of_the_package_loads_nothing_heavy():
 @pytest.mark.parametrize("path", sorted((PACKAGE.parents[1] / "native").glob("*.[chi]*")), ids=lambda p: p.name)
 def test_native_files_are_short(path):
     assert len(path.read_text().splitlines()) < 400
+
+
+def test_the_map_of_the_house_leads_to_files_that_are_there():
+    root = PACKAGE.parents[1]
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    links = re.findall(r"\[`([^`]+)`\]\(([^)]+)\)", text)
+    assert len(links) > 25
+    for shown, target in links:
+        assert (root / target).is_file(), target
+        assert shown.rstrip("/") in target, f"{shown} leads to {target}"
+    for name in re.findall(r"^- \*\*|`([a-z_]+)/`", text):
+        assert not name or any((folder / name).is_dir() for folder in (root, PACKAGE, root / "docs")), name

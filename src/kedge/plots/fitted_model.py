@@ -66,7 +66,7 @@ def cluster_sizes_of(model: Any) -> Labels:
 
 def confidence_histogram(model: Any) -> tuple[Labels, Array, float]:
     """Return the counts and edges of the histogram of the confidence, and the share of rows below 0.5."""
-    remedy = "it is there after a fit of SGL or MSGL, but not with recipe='published'"
+    remedy = "it is there after a fit of SGL or MSGL, but not of as_published"
     values = np.asarray(needed(model, "confidence_", remedy), dtype=np.float64)
     counts, edges = np.histogram(values, bins=BINS, range=(0.0, 1.0))
     return counts.astype(np.int64), edges, float((values < DOUBTFUL).mean())
