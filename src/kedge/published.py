@@ -256,7 +256,7 @@ _SHARED = ("anchors", "scale", "n_neighbors", "predict_with", "max_iter", "tol",
 
 
 class PublishedSGL(AsPublished, SGL):
-    """Algorithm 1 of the paper, as in the authors' release; made by :meth:`SGL.as_published`.
+    """Algorithm 1 of the paper, as in the authors' release; made by :meth:`kedge.SGL.as_published`.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class PublishedSGL(AsPublished, SGL):
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or array, default="kmeans"
         How anchors are chosen, or the anchors, of shape (n_anchors, n_features).
     scale : str, default="none"
-        How X is scaled first, as in :class:`SGL`.
+        How X is scaled first, as in :class:`kedge.SGL`.
     first_penalty : array of shape (n_samples, n_anchors) or None, default=None
         Penalty matrix W of the first iteration; None means zero.
     n_neighbors : int, default=1
@@ -279,12 +279,12 @@ class PublishedSGL(AsPublished, SGL):
     tol : float, default=1e-3
         The fit ends when Z changes by less than this, relative to itself.
     random_state, n_jobs, callback
-        As in :class:`SGL`.
+        As in :class:`kedge.SGL`.
 
     Attributes
     ----------
     labels_, graph_, anchors_, anchor_labels_, embedding_, anchor_embedding_, objective_, n_iter_, n_components_
-        As in :class:`SGL`, whose other attributes are there, too; ``confidence_`` is None.
+        As in :class:`kedge.SGL`, whose other attributes are there, too; ``confidence_`` is None.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {name: SGL_RULES[name] for name in _SHARED} | _RULES
@@ -333,7 +333,7 @@ class PublishedSGL(AsPublished, SGL):
 
 
 class PublishedMSGL(AsPublished, MSGL):
-    """Algorithm 2 of the paper, as in the authors' release; made by :meth:`MSGL.as_published`.
+    """Algorithm 2 of the paper, as in the authors' release; made by :meth:`kedge.MSGL.as_published`.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ class PublishedMSGL(AsPublished, MSGL):
     alpha, beta, gamma : float
         As in the paper, in absolute units; gamma is negative.
     views, scale
-        As in :class:`MSGL`; ``scale="none"`` by default.
+        As in :class:`kedge.MSGL`; ``scale="none"`` by default.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
         How the anchors of each view are chosen, or the anchors, one array per view.
     first_penalty, n_neighbors, predict_with, max_iter, tol, random_state, n_jobs, callback
@@ -351,7 +351,7 @@ class PublishedMSGL(AsPublished, MSGL):
     Attributes
     ----------
     labels_, graph_, view_weights_, view_weights_history_
-        As in :class:`MSGL`, whose other attributes are there, too; the weights do not sum to one.
+        As in :class:`kedge.MSGL`, whose other attributes are there, too; the weights do not sum to one.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from kedge.reproduce.units import expand_grid
 
+from benchmarks.paper.plan import expand_grid
 from kedge import baselines
 from kedge.baselines.base import MultiViewBaseline
 

@@ -1,6 +1,7 @@
 """``kedge predict``: the labels that the model gives in Python, from any file; what does not fit is refused."""
 
 import io
+import zipfile
 
 import numpy as np
 import pyarrow.csv
@@ -87,7 +88,9 @@ def test_what_does_not_fit_the_model_is_refused(run, fitted, tmp_path):
 
 def test_a_damaged_model_is_one_line(run, fitted, tmp_path):
     content = bytearray((tmp_path / "done" / "model.kedge").read_bytes())
-    content[len(content) // 2] ^= 4
+    with zipfile.ZipFile(tmp_path / "done" / "model.kedge") as archive:
+        largest = max(archive.infolist(), key=lambda member: member.compress_size)
+    content[largest.header_offset + largest.compress_size // 2] ^= 4
     (tmp_path / "bad.kedge").write_bytes(content)
     refused(run("predict", "bad.kedge", "train.csv"), "bad.kedge cannot be loaded")
 

@@ -81,10 +81,10 @@ KILLED = """
 import sys, warnings
 import numpy as np
 from kedge import SGL
-from kedge.engines import block_rows
+from kedge.engines import local
 from kedge.engines.local import BlockEngine
 warnings.simplefilter("ignore")
-block_rows.MOST_ROWS = 32  # many blocks, so that the kill comes in the middle of a pass
+local.MOST_ROWS = 32  # many blocks, so that the kill comes in the middle of a pass
 rows, folder = sys.argv[1:]
 run, passes = BlockEngine.run_pass, []
 BlockEngine.run_pass = lambda self, solve: (passes.append(1), run(self, solve))[1]

@@ -2,6 +2,7 @@
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,8 @@ def _how_sure(material: Material) -> str:
 def parameters(material: Material) -> Section:
     """Return what one needs to run the same again."""
     model, run, name = material.model, material.run, type(material.model).__name__
-    usual, own = type(model)().get_params(), model.get_params()
-    given = [(key, _in_words(value)) for key, value in own.items() if not _same(value, usual[key])]
+    own, usual = model.get_params(), signature(type(model)).parameters
+    given = [(key, _in_words(value)) for key, value in own.items() if not _same(value, usual[key].default)]
     section = Section("parameters", "Parameters and versions")
     if given:
         section.say(f"{name} with these parameters; all others are the defaults.")

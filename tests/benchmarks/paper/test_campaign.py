@@ -83,7 +83,7 @@ from pathlib import Path
 from benchmarks.paper.campaign import Resources, run_campaign
 from benchmarks.paper.plan import Cut, read_experiment
 from benchmarks.paper.results import ResultsFile
-from kedge.loop import Silence
+from kedge.progress import Silence
 
 if __name__ == "__main__":
     text = Path(sys.argv[1]).read_text()
