@@ -1,4 +1,4 @@
-"""Cost of a fit over the number of rows: ``python -m benchmarks.clustering.scaling [--quick]``."""
+"""Cost of a fit over the number of rows: ``python -m benchmarks.clustering.scaling [--quick] [--defaults]``."""
 
 import argparse
 import json
@@ -22,31 +22,33 @@ TARGET_EXPONENT = 1.05
 MIB = 2**20
 
 
-def make_model(seed):
-    """Return SGL with the same anchors for all sizes; the default has more per row for few rows."""
-    return SGL(N_SUBSPACES, n_anchors=N_ANCHORS, n_init=1, random_state=seed)
+def make_model(seed, defaults):
+    """Return SGL with the same anchors for all sizes, or with its defaults, which has more per row for few rows."""
+    coarse = {} if defaults else {"n_anchors": N_ANCHORS, "n_init": 1}
+    return SGL(N_SUBSPACES, random_state=seed, **coarse)
 
 
-def measure_size(n_rows):
+def measure_size(n_rows, defaults):
     """Fit that many rows in this process; return seconds of each fit, memory of the first, and accuracy of the last."""
     X, y = make_union_of_subspaces(
         n_rows, n_subspaces=N_SUBSPACES, dim=DIM, ambient_dim=AMBIENT_DIM, random_state=0, dtype=np.float32
     )
-    make_model(0).fit(X[:WARM_UP_ROWS])
+    make_model(0, defaults).fit(X[:WARM_UP_ROWS])
     before = measure.resident_bytes()
-    seconds, model = measure.timed(make_model(0).fit, X)
+    seconds, model = measure.timed(make_model(0, defaults).fit, X)
     # Tiny fits raise the peak by less than the two readings resolve.
     peak, runs = max(0, measure.peak_bytes() - before), [seconds]
     for seed in range(1, REPEATS):
         del model
-        seconds, model = measure.timed(make_model(seed).fit, X)
+        seconds, model = measure.timed(make_model(seed, defaults).fit, X)
         runs.append(seconds)
     return {"seconds": runs, "peak": peak, "data": X.nbytes, "accuracy": clustering_accuracy(y, model.labels_)}
 
 
-def measure_in_fresh_process(n_rows):
+def measure_in_fresh_process(n_rows, defaults):
     """Run ``measure_size`` in a process of its own, because the peak of a process never falls."""
     command = [sys.executable, "-m", "benchmarks.clustering.scaling", "--rows", str(n_rows)]
+    command += ["--defaults"] if defaults else []
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -56,11 +58,11 @@ def fitted_exponent(sizes, seconds):
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def print_scaling(sizes, large_from):
+def print_scaling(sizes, large_from, defaults):
     """Print the costs of all sizes and the fitted exponents beside the target."""
     table, medians = [], []
     for n_rows in sizes:
-        figures = measure_in_fresh_process(n_rows)
+        figures = measure_in_fresh_process(n_rows, defaults)
         medians.append(float(np.median(figures["seconds"])))
         memory = [figures["peak"] / MIB, figures["data"] / MIB]
         table.append(
@@ -82,19 +84,22 @@ def main():
     parser = argparse.ArgumentParser(description="Seconds and memory of a fit over the number of rows.")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--rows", type=int, help="measure this size only, in this process, and print it as JSON")
+    parser.add_argument("--defaults", action="store_true", help="the default anchors, not the same for all sizes")
     arguments = parser.parse_args()
     if arguments.rows:
-        print(json.dumps(measure_size(arguments.rows)))
+        print(json.dumps(measure_size(arguments.rows, arguments.defaults)))
         return
+    anchors = "" if arguments.defaults else f", n_anchors={N_ANCHORS}, n_init=1"
     measure.start_run("Cost of a fit over the number of rows", arguments.quick)
     print(
-        f"SGL({N_SUBSPACES}, n_anchors={N_ANCHORS}, n_init=1) on {N_SUBSPACES} subspaces of dimension {DIM} in "
+        f"SGL({N_SUBSPACES}{anchors}) on {N_SUBSPACES} subspaces of dimension {DIM} in "
         f"R^{AMBIENT_DIM}, float32. Each size in a process of its own; seconds: median of {REPEATS} fits.\npeak: "
         "largest resident memory of the process up to the end of the first fit, less what was resident before\nthat "
         "fit; X is not counted.\n",
         flush=True,
     )
-    print_scaling(*((QUICK_SIZES, QUICK_LARGE_FROM) if arguments.quick else (SIZES, LARGE_FROM)))
+    sizes = (QUICK_SIZES, QUICK_LARGE_FROM) if arguments.quick else (SIZES, LARGE_FROM)
+    print_scaling(*sizes, arguments.defaults)
 
 
 if __name__ == "__main__":

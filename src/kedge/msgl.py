@@ -18,8 +18,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
 
     Every row has one set of weights on m anchors, which all of its views share, each with its own part of the anchors.
     How much a view counts is learnt: the better the anchors rebuild it, the more. Otherwise the model is that of
-    :class:`SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. For n
-    rows, d features in all and s weights per row, a pass takes O(n m d + n m s) time; there are a few passes.
+    :class:`kedge.SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. A pass
+    over n rows, with d features in all and s weights per row, takes O(n m d + n m s) time; there are a few passes.
 
     X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a
     MuData object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
@@ -150,7 +150,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     n_components_ : int
         Connected components of ``graph_`` that hold a row.
     singular_values_, cluster_centers_, ridge_factors_, embedding_anchors_, anchor_set_sizes_, scalings_
-        As in :class:`SGL`; anchors are lists with one array per view.
+        As in :class:`kedge.SGL`; anchors are lists with one array per view.
     n_features_in_ : int
         Number of features of all views.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -248,8 +248,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     ) -> "MSGL":
         """Return an estimator that follows the authors' release step for step.
 
-        As :meth:`SGL.as_published`, with anchors of every view on its own and weights of the views that do not sum to
-        one.
+        As :meth:`kedge.SGL.as_published`, with anchors of every view on its own, and weights of the views that do not sum
+        to one.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         Parameters
         ----------
         X : list or dict of matrices of shape (n_samples, n_features of the view), MuData object, or one matrix
-            The views; sparse ones are never made dense. Views may be on disk, as for :class:`SGL`.
+            The views; sparse ones are never made dense. Views may be on disk, as for :class:`kedge.SGL`.
         y : None
             Ignored.
         observed : array-like of bool of shape (n_samples, n_views) or None, default=None
@@ -304,7 +304,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         observed : as in fit
             Which views each row has.
         n_clusters : int or None, default=None
-            Another layer of the tree, as in :meth:`SGL.labels_at`; None means ``n_clusters_``.
+            Another layer of the tree, as in :meth:`kedge.SGL.labels_at`; None means ``n_clusters_``.
         return_confidence : bool, default=False
             Whether to return how sure the labels are as well.
 
