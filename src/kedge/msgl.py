@@ -18,8 +18,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
 
     Every row has one set of weights on m anchors, which all of its views share, each with its own part of the anchors.
     How much a view counts is learnt: the better the anchors rebuild it, the more. Otherwise the model is that of
-    :class:`kedge.SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. A pass
-    over n rows, with d features in all and s weights per row, takes O(n m d + n m s) time; there are a few passes.
+    :class:`kedge.SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. With
+    d features in all and s weights per row, a pass over n rows takes O(n m d + n m s) time; there are a few passes.
 
     X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a
     MuData object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
@@ -248,8 +248,8 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     ) -> "MSGL":
         """Return an estimator that follows the authors' release step for step.
 
-        As :meth:`kedge.SGL.as_published`, with anchors of every view on its own, and weights of the views that do not sum
-        to one.
+        As :meth:`kedge.SGL.as_published`, with anchors of every view on its own, and weights of the views that do not
+        sum to one.
 
         Parameters
         ----------
