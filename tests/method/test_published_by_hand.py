@@ -39,7 +39,7 @@ def by_hand(views, anchors, norm, max_iter, weights, reweigh):
         weights = reweigh(errors)
         history.append(weights)
         if before is not None and iteration > 5:
-            order = 2 if norm == "spectral" else "fro"
+            order = 2 if norm == "spectral" else None
             if np.linalg.norm(Z - before, order) < 1e-3 * np.linalg.norm(before, order):
                 break
         rows, columns = embed(Z)
