@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kedge.anchors.fine import fine_anchors
+from kedge.anchors.sets import fine_anchors
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(600, 5)) + 10 * rng.integers(0, 4, size=(600, 1))

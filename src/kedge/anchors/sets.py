@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.anchors import fine as fine_kmeans
 from kedge.anchors.several_views import choose_view_anchors
-from kedge.core.rows import RowSource, build_near_problem, sample_rows
+from kedge.core.rows import RowSource, View, build_near_problem, first_distinct, lloyd_rounds, sample_rows
 from kedge.kernels.selection import hold_libraries
 from kedge.user_warnings import warn_user
 
@@ -162,6 +161,9 @@ def checked_given_anchors(
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
 # Views without a say are not left out of the distances between rows, or their anchors would be undefined.
 _LEAST_PRIOR = 1e-6
+# Fine anchors come from this many rows per anchor, in so many rounds of k-means. Random rows alone make worse anchors,
+# and full k-means no better ones: each anchor only has to stand for the rows around it.
+FINE_ROWS_PER_ANCHOR, FINE_ROUNDS = 10, 4
 # Rows that show whether near anchors leave the data in pieces, and the share of them that may be outside the largest.
 ROWS_FOR_PIECES, MOST_LEFT_OUT = 10_000, 0.1
 
@@ -255,7 +257,7 @@ def choose_set(
 ) -> list[NDArray[Any]]:
     """Find one set of anchors, per view, from a bounded sample of the rows."""
     is_fine = plan.n_near is not None and plan.method == "kmeans" and plan.alignment == "joint"
-    n_sampled = fine_kmeans.ROWS_PER_ANCHOR * size if is_fine else max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
+    n_sampled = FINE_ROWS_PER_ANCHOR * size if is_fine else max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
     rows = sample_rows(source.n_rows, n_sampled, random_state)
     views, observed = source.read(rows), source.observed(rows)
     # Distances over all views weigh a view by its prior; anchors are returned in the units of the rows.
@@ -263,8 +265,24 @@ def choose_set(
     if (roots != 1.0).any():
         views = [view * view.dtype.type(root) for view, root in zip(views, roots, strict=True)]
     if is_fine:
-        found = fine_kmeans.fine_anchors(views, observed, size, random_state)
+        found = fine_anchors(views, observed, size, random_state)
     else:
         options: dict[str, Any] = {"alignment": plan.alignment, "signed": plan.signed}
         found = choose_view_anchors(views, observed, size, plan.method, random_state=random_state, **options)
     return [anchors / anchors.dtype.type(root) for anchors, root in zip(found, roots, strict=True)]
+
+
+def fine_anchors(
+    views: Sequence[View], observed: NDArray[np.bool_] | None, n_anchors: int, random_state: RandomState
+) -> list[NDArray[Any]]:
+    """Return anchors by the thousand, per view: a few cheap rounds of k-means from random rows.
+
+    ``views`` is a sample of the rows, zero where a row lacks the view, and ``observed`` says which views each row has.
+    There are fewer than ``n_anchors`` where rows repeat each other.
+    """
+    order = random_state.permutation(views[0].shape[0])
+    if observed is not None:
+        # Rows that have every view are the best starts.
+        lacking: NDArray[np.bool_] = np.asarray((~observed).any(axis=1))
+        order = order[np.argsort(lacking[order], kind="stable")]
+    return lloyd_rounds(views, observed, first_distinct(views, order, n_anchors), FINE_ROUNDS)

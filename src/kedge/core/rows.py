@@ -27,59 +27,42 @@ class RowProblem:
 
     The sum is over the views that the row has. Multiplied out this is ``1/2 z'Hz + f_i'z`` plus a constant of the row,
     with ``H = 2 alpha I + 2 sum_v w_v A_v A_v'`` and ``f_i = sum_v w_v (mu |a_vj|^2 - 2 (1 + mu) A_v x_vi)``.
-
-    Attributes
-    ----------
-    factors : tuple of arrays of shape (n_columns, n_features of the view)
-        ``-2 (1 + mu) A_v`` in the dtype of the rows.
-    grams : tuple of arrays of shape (n_columns, n_columns)
-        ``A_v A_v'``.
-    weights : tuple of floats
-        ``w_v``.
-    ridge : float
-        alpha in absolute units.
-    locality : float
-        mu.
     """
 
-    factors: tuple[NDArray[np.floating[Any]], ...]
-    grams: tuple[Array, ...]
-    weights: tuple[float, ...]
-    ridge: float
-    locality: float
+    factors: tuple[NDArray[np.floating[Any]], ...]  # -2 (1 + mu) A_v in the dtype of the rows, a row per column of Z.
+    grams: tuple[Array, ...]  # A_v A_v'.
+    weights: tuple[float, ...]  # w_v.
+    ridge: float  # alpha in absolute units.
+    locality: float  # mu.
     _hessians: dict[Pattern, PreparedHessian] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what follows from the rest and is far larger: the problem travels to the workers of clusters."""
+        """Leave out the large parts that follow from the rest: problems are sent to the workers of a cluster."""
         return {name: part for name, part in vars(self).items() if name not in ("grams", "_hessians")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Compute the Gram matrices anew."""
+        """Compute the Gram matrices again."""
         anchors = (factor.astype(np.float64) / (-2.0 * (1.0 + state["locality"])) for factor in state["factors"])
         grams = tuple(own @ own.T for own in anchors)
         vars(self).update(state, grams=grams, _hessians={})
 
     @property
     def n_columns(self) -> int:
-        """Columns of the coefficients of this problem: anchors, or twice as many with mirrored ones."""
+        """Number of columns of the coefficients: one per anchor, two if anchors are mirrored."""
         return len(self.grams[0])
 
     def with_weights(self, weights: Sequence[float]) -> "RowProblem":
-        """Return the problem with other weights of the views."""
+        """Return the problem with other view weights."""
         return replace(self, weights=tuple(float(w) for w in weights), _hessians={})
 
-    def with_ridge(self, ridge: float) -> "RowProblem":
-        """Return the problem with another ridge; the linear terms of rows stay the same."""
-        return replace(self, ridge=float(ridge), _hessians={})
-
     def hessian(self, pattern: Pattern | None = None) -> PreparedHessian:
-        """Return H for rows that have these views, None meaning all; one per pattern is kept."""
+        """Return H for rows that have these views (None: all of them); H is kept for each pattern."""
         has = pattern or (True,) * len(self.grams)
         if has not in self._hessians:
             total = self.ridge * np.eye(self.n_columns)
             for weight, gram, included in zip(self.weights, self.grams, has, strict=True):
                 total += (weight if included else 0.0) * gram
-            # Two threads may both build it; they build the same.
+            # Two threads may both build it, with the same result.
             self._hessians[has] = PreparedHessian(2.0 * total)
         return self._hessians[has]
 
@@ -103,21 +86,21 @@ class RowProblem:
 
 
 def mean_squared_norm(anchors: Sequence[NDArray[Any]], weights: Sequence[float]) -> float:
-    """Weighted mean squared anchor norm; one where all anchors are zero."""
+    """Return the weighted mean squared anchor norm, or one if all anchors are zero."""
     squares = [np.einsum("ij,ij->", a, a, dtype=np.float64) / len(a) for a in anchors]
     return float(np.dot(weights, squares)) or 1.0
 
 
 def anchor_spread(anchors: Sequence[NDArray[Any]], weights: Sequence[float]) -> float:
-    """Weighted mean squared distance of the anchors from their mean: the unit of relative penalties.
+    """Return the weighted mean squared distance of the anchors from their mean: the unit of relative penalties.
 
-    It does not depend on the origin, and neither do the weights of rows.
+    Like the weights of rows, it does not depend on the origin.
     """
     return mean_squared_norm([a - a.mean(axis=0, dtype=np.float64) for a in anchors], weights)
 
 
 def mirrored(anchors: NDArray[Any]) -> NDArray[Any]:
-    """Return a and -a for every anchor: with both, x and -x of one subspace are rebuilt from the same anchors."""
+    """Return a and -a for every anchor, so that x and -x are rebuilt from the same anchors."""
     return np.concatenate([anchors, -anchors])
 
 
@@ -129,20 +112,9 @@ def build_row_problem(
     locality: float = 0.0,
     signed: bool = False,
 ) -> RowProblem:
-    """Set up the row problem of one set of anchors, given per view.
+    """Set up the row problem of one anchor set, given per view; ``ridge`` is alpha in absolute units.
 
-    Parameters
-    ----------
-    anchors : sequence of arrays of shape (n_anchors, n_features of the view)
-        Anchor j of all views together is one prototype.
-    weights : sequence of float
-        Weight of each view.
-    ridge : float
-        alpha in absolute units.
-    locality : float, default=0.0
-        mu, the weight of the distance to each anchor.
-    signed : bool, default=False
-        Mirror the anchors; the coefficients then have 2 n_anchors columns.
+    With ``signed`` the anchors are mirrored, and the coefficients have 2 n_anchors columns.
     """
     columns = [mirrored(a) if signed else a for a in anchors]
     factors = tuple(
@@ -153,7 +125,7 @@ def build_row_problem(
     return RowProblem(factors, grams, tuple(float(w) for w in weights), float(ridge), float(locality))
 
 
-# Distances that are held at a time: as many as stay in the cache.
+# Distances computed at a time: as many as stay in the cache.
 _DISTANCES_HELD = 1 << 19
 
 
@@ -161,43 +133,32 @@ _DISTANCES_HELD = 1 << 19
 class NearProblem:
     """Minimise over the simplex  sum_j z_j d_j + r |z|^2, where d_j are squared distances to the anchors.
 
-    The distance to anchor j is ``sum_v w_v |x_v - a_vj|^2`` over the views that the row has. The ridge r of each row is
-    the one at which just its ``n_near`` nearest anchors have weight; the solution is then in closed form,
+    The distance to anchor j is ``sum_v w_v |x_v - a_vj|^2`` over the views that the row has. Each row has the ridge r
+    at which exactly its ``n_near`` nearest anchors get weight. The solution then has a closed form,
     ``z_j ~ d_(n_near + 1) - d_j`` (Nie, Wang and Huang, "Clustering and projected clustering with adaptive neighbors",
     2014).
-
-    Attributes
-    ----------
-    factors : tuple of arrays of shape (n_columns, n_features of the view)
-        ``-2 w_v A_v`` in the dtype of the rows.
-    offsets : tuple of arrays of shape (n_columns,)
-        ``w_v |a_vj|^2``.
-    weights : tuple of floats
-        ``w_v``.
-    n_near : int
-        How many anchors each row is joined to: fewer than there are, or the only one.
     """
 
-    factors: tuple[NDArray[Any], ...]
-    offsets: tuple[NDArray[Any], ...]
-    weights: tuple[float, ...]
-    n_near: int
+    factors: tuple[NDArray[Any], ...]  # -2 w_v A_v in the dtype of the rows.
+    offsets: tuple[NDArray[Any], ...]  # w_v |a_vj|^2.
+    weights: tuple[float, ...]  # w_v.
+    n_near: int  # How many anchors each row is joined to: fewer than there are, or the only one.
     ridge: float = 0.0
     locality: float = 0.0
 
     @property
     def n_columns(self) -> int:
-        """Columns of the coefficients of this problem."""
+        """Number of columns of the coefficients."""
         return len(self.offsets[0])
 
     def solve(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> tuple[sparse.csr_array, float]:
-        """Return the weights of a block of rows, and the sum over them of weighted squared distances."""
+        """Return the weights of a block of rows, and the sum of their weighted squared distances."""
         columns, nearest = self.nearest(views, observed, min(self.n_near + 1, self.n_columns))
         if self.n_columns == 1:  # a second anchor, just as far, that gets no weight
             columns, nearest = np.repeat(columns, 2, axis=1), np.repeat(nearest, 2, axis=1)
         weights = nearest[:, -1:] - nearest[:, :-1]
         totals = weights.sum(axis=1, keepdims=True)
-        # Anchors that are all equally far share the row alike.
+        # Anchors that are all at the same distance share the row equally.
         even = nearest.dtype.type(1.0 / self.n_near)
         weights = np.where(totals > 0, weights / np.where(totals > 0, totals, 1), even)
         order = np.argsort(columns[:, :-1], axis=1)
@@ -210,26 +171,31 @@ class NearProblem:
     def nearest(
         self, views: Sequence[View], observed: NDArray[np.bool_] | None, count: int
     ) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        """Return the columns of the nearest anchors of every row, nearest first, and how far they are.
+        """Return the columns of each row's nearest anchors, nearest first, and their squared distances.
 
-        The numbers are squared distances, each row's less its own squared norm, which changes nothing.
+        The squared norm of the row is left out of the distances; it does not change their order.
         """
         n_rows, dtype = views[0].shape[0], self.offsets[0].dtype
         held = max(1, min(_DISTANCES_HELD // self.n_columns, n_rows))
-        # Filled again and again: memory asked for anew costs more than the products themselves.
+        # The two buffers are reused: fresh memory would cost more than the products themselves.
         total, term = (np.empty((held, self.n_columns), dtype) for _ in range(2))
         columns, nearest = np.empty((n_rows, count), dtype=np.int32), np.empty((n_rows, count), dtype)
         for start in range(0, n_rows, held):
             rows = slice(start, min(start + held, n_rows))
             own = None if observed is None else observed[rows]
             self._fill_distances([view[rows] for view in views], own, total, term)
-            columns[rows], nearest[rows] = smallest_columns(total[: rows.stop - start], count)
+            distances = total[: rows.stop - start]
+            if count == 1:
+                columns[rows, 0] = distances.argmin(axis=1)
+                nearest[rows] = np.take_along_axis(distances, columns[rows], axis=1)
+            else:
+                columns[rows], nearest[rows] = smallest_columns(distances, count)
         return columns, nearest
 
     def _fill_distances(
         self, views: list[View], observed: NDArray[np.bool_] | None, total: NDArray[Any], term: NDArray[Any]
     ) -> None:
-        """Write the distances of some rows into the head of ``total``; ``term`` is room to work in."""
+        """Write the distances of some rows into the first rows of ``total``; ``term`` is a second buffer."""
         n_rows = views[0].shape[0]
         into = total[:n_rows]
         counted = [number for number, weight in enumerate(self.weights) if weight != 0.0]
@@ -248,7 +214,7 @@ class NearProblem:
 def build_near_problem(
     anchors: Sequence[NDArray[np.floating[Any]]], weights: Sequence[float], n_near: int
 ) -> NearProblem:
-    """Set up the search among one set of anchors, given per view."""
+    """Set up the search among one anchor set, given per view."""
     factors = tuple(np.ascontiguousarray(a * a.dtype.type(-2.0 * w)) for a, w in zip(anchors, weights, strict=True))
     offsets = tuple(
         (w * np.einsum("ij,ij->i", a, a, dtype=np.float64)).astype(a.dtype)
@@ -257,7 +223,7 @@ def build_near_problem(
     return NearProblem(factors, offsets, tuple(map(float, weights)), max(1, min(n_near, len(anchors[0]) - 1)))
 
 
-# Consecutive rows, or the numbers of rows in any order.
+# A range of rows, or row numbers in any order.
 Rows: TypeAlias = slice | NDArray[np.intp]
 
 
@@ -269,14 +235,14 @@ class RowSource(Protocol):
     view_names: tuple[str, ...]  # Names used in messages.
     in_memory: bool  # Whether all rows are in memory.
     on_dask: bool  # Whether the rows are those of Dask arrays.
-    bytes_per_row: int  # What a row of all views takes in memory once read, about.
+    bytes_per_row: int  # Approximate memory of one row of all views once read.
 
     def read(self, rows: Rows) -> Sequence[View]:
         """Return these rows of every view, scaled; rows that lack a view are zero there."""
         ...
 
     def observed(self, rows: Rows) -> NDArray[np.bool_] | None:
-        """Return which views these rows have, shape (n_rows, n_views); None if no row of the source lacks any."""
+        """Return which views these rows have, shape (n_rows, n_views); None if no row of the source lacks a view."""
         ...
 
 
@@ -285,11 +251,7 @@ BLOCK_ENTRIES = 1 << 20
 
 
 def canonical_rows(X: Any) -> Any:
-    """Return X as an ndarray or as a CSR array whose rows list each column once, without changing X.
-
-    Repeated entries of a CSR matrix stand for their sum; comparing rows by their entries needs the sum itself. Cost
-    O(nnz) for sparse X, and a copy only where entries are repeated or unsorted.
-    """
+    """Return X as an ndarray, or as a CSR array with repeated entries summed; X itself does not change."""
     if not sparse.issparse(X):
         return np.asarray(X)
     rows = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
@@ -300,7 +262,7 @@ def canonical_rows(X: Any) -> Any:
 
 
 def sample_rows(n_rows: int, size: int, random_state: RandomState) -> NDArray[np.intp]:
-    """Return at most ``size`` distinct row numbers, ascending; all of them, and no draw, if there are no more."""
+    """Return ``size`` distinct row numbers in ascending order, or all rows, without a draw, if there are no more."""
     if n_rows <= size:
         return np.arange(n_rows)
     chosen = sample_without_replacement(n_rows, size, random_state=random_state)
@@ -308,14 +270,14 @@ def sample_rows(n_rows: int, size: int, random_state: RandomState) -> NDArray[np
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return the given rows; X itself, uncopied, if they are all of its rows in order."""
+    """Return the given rows, or X itself without a copy if these are all of its rows in order."""
     if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
         return X
     return X[rows]
 
 
 def dense_rows(X: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
-    """Return a dense copy of the given rows, in C order and of the dtype of X."""
+    """Return a dense copy of the given rows, in C order and with the dtype of X."""
     chosen = X[rows]
     return np.ascontiguousarray(chosen.toarray() if sparse.issparse(chosen) else chosen)
 
@@ -328,7 +290,7 @@ def row_blocks(X: Any, most_rows: int) -> Iterator[slice]:
 
 
 def side_by_side(views: Sequence[Any]) -> Any:
-    """Return the views as one matrix: as it is if there is one, CSR if any of several is sparse."""
+    """Return the views as one matrix, which is CSR if any of several views is sparse."""
     if len(views) == 1:
         return views[0]
     if any(sparse.issparse(view) for view in views):
@@ -345,7 +307,7 @@ def build_problems(
     locality: float,
     signed: bool,
 ) -> tuple[RowProblem | NearProblem, ...]:
-    """Set up the problems of all sets of anchors, which stand below one another in every view."""
+    """Set up the problems of all anchor sets; every view holds their anchors one set after the other."""
     problems: list[RowProblem | NearProblem] = []
     start = 0
     for size in set_sizes:
@@ -359,7 +321,7 @@ def build_problems(
 
 
 def join_sets(coefficients: Sequence[sparse.csr_array]) -> sparse.csr_array:
-    """Put the coefficients on several sets side by side; rows sum to one again."""
+    """Join the coefficients on several sets side by side, scaled so that rows still sum to one."""
     if len(coefficients) == 1:
         return coefficients[0]
     joined = sparse.hstack(coefficients, format="csr", dtype=coefficients[0].dtype)
@@ -370,5 +332,52 @@ def join_sets(coefficients: Sequence[sparse.csr_array]) -> sparse.csr_array:
 def nearest_weights(
     problems: Sequence[NearProblem], views: Sequence[View], observed: NDArray[np.bool_] | None
 ) -> sparse.csr_array:
-    """Join rows to the nearest anchors of every set."""
+    """Join rows to their nearest anchors in every set."""
     return join_sets([problem.solve(views, observed)[0] for problem in problems])
+
+
+def first_distinct(views: Sequence[View], order: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return the first rows of the order that differ from each other, at most that many, ascending."""
+    found: dict[bytes, int] = {}
+    for start in range(0, len(order), count):
+        numbers = order[start : start + count]
+        # Adding zero turns minus zero into zero.
+        rows = np.hstack([dense_rows(view, numbers) for view in views]) + 0.0
+        for number, row in zip(numbers.tolist(), rows, strict=True):
+            found.setdefault(row.tobytes(), number)
+        if len(found) >= count:
+            break
+    return np.sort(np.array(list(found.values())[:count], dtype=np.intp))
+
+
+def lloyd_rounds(
+    views: Sequence[View], observed: NDArray[np.bool_] | None, starts: NDArray[np.intp], n_rounds: int
+) -> list[NDArray[Any]]:
+    """Return centres, per view, after a few rounds of k-means that begins with the given rows."""
+    centers = [dense_rows(view, starts) for view in views]
+    # Single precision is enough to tell which centre is nearest, and takes half the time.
+    searched = [view.astype(np.float32, copy=False) for view in views]
+    for _ in range(n_rounds):
+        single = [own.astype(np.float32, copy=False) for own in centers]
+        nearest = build_near_problem(single, [1.0] * len(views), n_near=1).nearest(searched, observed, 1)[0][:, 0]
+        centers = [
+            mean_rows(view, None if observed is None else observed[:, number], nearest, before)
+            for number, (view, before) in enumerate(zip(views, centers, strict=True))
+        ]
+    return [np.ascontiguousarray(own) for own in centers]
+
+
+def mean_rows(
+    view: View, observed: NDArray[np.bool_] | None, nearest: NDArray[np.integer[Any]], before: NDArray[Any]
+) -> NDArray[Any]:
+    """Return the mean of each centre's rows that have the view; a centre without such rows stays where it was."""
+    rows = np.arange(len(nearest)) if observed is None else np.flatnonzero(observed)
+    counts = np.bincount(nearest[rows], minlength=len(before))
+    # Sums in double precision lose nothing when many rows are added.
+    member = sparse.csr_array((np.ones(len(rows)), (nearest[rows], rows)), shape=(len(before), len(nearest)))
+    sums = member @ view.astype(np.float64, copy=False)
+    sums = sums.toarray() if sparse.issparse(sums) else sums
+    used = counts > 0
+    means = before.copy()
+    means[used] = (sums[used] / counts[used, None]).astype(before.dtype)
+    return means
