@@ -19,8 +19,7 @@ from kedge.core.exact_structure import (
     pairs_of,
     solve_within_groups,
 )
-from kedge.core.labels import RowLabels
-from kedge.core.new_rows import vote_over_views
+from kedge.core.labels import RowLabels, vote_over_views
 from kedge.core.rows import RowSource, View
 from kedge.engines.contract import Engine
 from kedge.user_warnings import warn_user

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kedge.core.block_step import ColumnLayout, MergeTree, PassState, RowBlock, column_layout, solve_rows_alone
 from kedge.core.driver_step import EmbeddingPenalty, spread_over_columns
-from kedge.core.labels import cluster_coordinates, nearest_center
-from kedge.core.new_rows import vote_over_views
+from kedge.core.labels import cluster_coordinates, nearest_center, vote_over_views
 from kedge.core.rows import NearProblem, RowProblem, build_problems, mirrored, nearest_weights
 from kedge.core.scaling import ViewScaling
 from kedge.engines.contract import Sums

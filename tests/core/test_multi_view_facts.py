@@ -6,7 +6,7 @@ import pytest
 from kedge import MSGL, SGL
 from kedge.anchors.several_views import _matched, choose_view_anchors, incomplete_kmeans
 from kedge.core.block_step import PassState, RowBlock, solve_block
-from kedge.core.new_rows import vote_over_views
+from kedge.core.labels import vote_over_views
 from kedge.core.rows import build_row_problem
 from kedge.datasets import make_multiview
 

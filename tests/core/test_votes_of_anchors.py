@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kedge.core.new_rows import majority, nearest_columns, vote_of_anchors
+from kedge.core.labels import majority, nearest_columns, vote_of_anchors
 
 COARSE = st.integers(0, 5).map(float)
 

@@ -1,19 +1,20 @@
-"""How many anchors, how many sets of them, and which graph: one rule for all data.
+"""How many anchors there are, in how many sets, and which graph they form: one rule for all data.
 
-Few rows are rebuilt exactly, each from all anchors, by the row problem of the paper. Many anchors serve best there: two
-for every three rows up to 1,200, so that an anchor is the mean of very few rows, in four sets that even out the luck of
+Few rows are rebuilt exactly, each from all anchors, by the row problem of the paper. Many anchors work best here: two
+for every three rows up to 1,200, so that an anchor is the mean of very few rows. Four such sets even out the luck of
 the draw.
 
-Many rows are joined to their few nearest anchors. Finer anchors follow the shape of clusters better, but cost time in
-proportion: their number times that of the rows is kept within a budget, never below a thousand anchors, up to three
-sets of three thousand. Rows of few features are joined to near anchors, too: in few dimensions anchors far away rebuild
-a row as well as near ones.
+Many rows are joined to a few nearest anchors. Finer anchors follow the shape of clusters better, but cost more time.
+The number of rows times anchors stays within a budget: at least a thousand anchors, at most three sets of three
+thousand. Rows with few features are joined to near anchors, too, because in few dimensions far anchors rebuild a row as
+well as near ones.
 
-Nearest anchors may leave the rows in more pieces than clusters are asked for, as columns of zeros and ones do, and say
-nothing of which pieces go together. Then rows are rebuilt from few coarse anchors instead, five per cluster.
+Nearest anchors may leave the rows in more pieces than there are clusters, for example when columns are zeros and ones.
+The graph then does not say which pieces belong together. In that case rows are rebuilt from a few coarse anchors, five
+per cluster.
 
-The constants were settled on MNIST, digits, ORL, BA and the TR sets, with their labels, and those of sparse rows and of
-the limits in rows and anchors also on TDT2, Citeseer and NUS, that of coarse anchors on CoverType; Pokerhand and
+The constants were settled with the labels of MNIST, digits, ORL, BA and the TR sets. Those for sparse rows and the
+limits on rows and anchors also used TDT2, Citeseer and NUS, and the one for coarse anchors CoverType. Pokerhand and
 Caltech were left aside.
 """
 
@@ -35,41 +36,36 @@ from kedge.core.rows import RowSource, View, build_near_problem, first_distinct,
 from kedge.kernels.selection import hold_libraries
 from kedge.user_warnings import warn_user
 
-# Up to this many rows the rows themselves are cut into communities, and the exact problem is affordable.
+# Up to this many rows, the rows themselves are cut into communities, and the exact row problem is affordable.
 MOST_REBUILT_ROWS = 4_000
-# Sets of anchors: more of them for very few rows, where the luck of a draw weighs most and a set costs next to nothing.
+# Anchor sets: more of them for very few rows, where luck matters most and a set costs next to nothing.
 REBUILT_SHARE, REBUILT_SETS, MOST_REBUILT_SETS = 2 / 3, 4, 8
-# More anchors than this bring nothing measurable there, and the row problem grows with them.
+# More anchors than this bring no measurable gain there, and the row problem grows with them.
 MOST_REBUILT_ANCHORS = 1_200
-# Anchors of one fine set, rows times anchors of all sets that are affordable, and the fewest and most sets.
+# Anchors of one fine set, the budget of rows times anchors over all sets, and the largest number of sets.
 FINE_ANCHORS, FINE_BUDGET, FINE_SETS = 3_000, 420_000_000, 3
 LEAST_FINE_ANCHORS = 1_000
-# Rows per fine anchor, at least: an anchor is the mean of some rows, and of more where rows are sparse, since single
-# documents share few words.
+# Least number of rows per fine anchor. Sparse rows need more, since single documents share few words.
 ROWS_PER_FINE_ANCHOR, SPARSE_ROWS_PER_FINE_ANCHOR = 3, 9
-# Rows per anchor where few have every view: enough that some have each.
+# Rows per anchor if few rows have every view: enough for some of them to have each view.
 ROWS_PER_PATCHED_ANCHOR = 10
 # Anchors that a row is joined to: fewer where rows are many, as every anchor then has many rows anyway.
 NEAR_ANCHORS, NEAR_ANCHORS_OF_MANY, MANY_ROWS = 5, 3, 20_000
-# Fewer anchors than this are coarse: rows are rebuilt from all of them, as in the paper, however many rows there are.
+# Fewer anchors than this are coarse: rows are rebuilt from all of them, as in the paper, for any number of rows.
 LEAST_NEAR_ANCHORS = 400
-# Features up to which rows are joined to near anchors, however few they are, from this many rows on.
+# With at most this many features, and at least this many rows, rows are always joined to near anchors.
 FEW_FEATURES, LEAST_NEAR_ROWS = 10, 50
-# Coarse anchors per cluster where near ones leave the rows in pieces, and rows times anchors of all sets that are
-# affordable.
+# Coarse anchors per cluster if near ones leave the rows in pieces, and the budget of rows times anchors over all sets.
 COARSE_PER_CLUSTER, COARSE_BUDGET = 5, 40_000_000
 
 
 @dataclass(frozen=True)
 class AnchorCount:
-    """Sizes of the anchor sets, and to how many nearest anchors a row is joined; None if it is rebuilt from all.
+    """How many anchors there are."""
 
-    ``coarse`` are the sizes of the sets that take over if near anchors leave the rows in pieces; empty for none.
-    """
-
-    sizes: tuple[int, ...]
-    n_near: int | None
-    coarse: tuple[int, ...] = ()
+    sizes: tuple[int, ...]  # Of the anchor sets.
+    n_near: int | None  # How many nearest anchors a row is joined to; None if it is rebuilt from all.
+    coarse: tuple[int, ...] = ()  # Sizes of the sets that replace near anchors which leave the rows in pieces.
 
 
 def count_anchors(
@@ -82,12 +78,11 @@ def count_anchors(
     n_complete: int | None = None,
     is_sparse: bool = False,
 ) -> AnchorCount:
-    """Apply the rule; where the user gives the size or the number of sets, the rest follows from that.
+    """Apply the rule; a size or number of sets given by the user decides the rest.
 
-    ``only_rebuilt`` says that nearest anchors will not do: mirrored anchors, a structure penalty and a given locality
-    are parts of the row problem. ``n_clusters`` is the number of clusters asked for, if any: each needs an anchor.
-    ``n_complete`` is the number of rows that have every view: an anchor of few rows that all lack a view says nothing
-    of that view.
+    ``only_rebuilt`` rules out nearest anchors: mirrored anchors, a structure penalty and a given locality are parts of
+    the row problem. ``n_clusters`` is the number of clusters asked for, each of which needs an anchor. ``n_complete``
+    is the number of rows that have every view: if all rows of an anchor lack a view, the anchor is undefined there.
     """
     least = n_clusters or 1
     few_features = not only_rebuilt and n_features <= FEW_FEATURES and n_rows >= LEAST_NEAR_ROWS
@@ -104,7 +99,7 @@ def count_anchors(
     complete = round(REBUILT_SHARE * (n_rows if n_complete is None else n_complete))
     patched = n_rows // ROWS_PER_PATCHED_ANCHOR
     if complete < patched:
-        # Fine anchors begin as rows, and would only ever be near to rows that lack the same views.
+        # Fine anchors begin as rows, and would only be near rows that lack the same views.
         only_rebuilt, few_features, patched = True, False, min(patched, LEAST_NEAR_ANCHORS)
     if isinstance(n_anchors, str) and n_complete is not None and n_complete < n_rows:
         size = min(size, max(least, complete, patched, 1))
@@ -127,7 +122,7 @@ def count_anchors(
 
 
 def check_counts(n_rows: int, n_clusters: int | None, n_anchors: int | str) -> None:
-    """Say which count does not fit which; ``n_clusters`` is None where it is left to the data."""
+    """Raise an error if the counts do not fit each other; ``n_clusters`` is None if the data decides."""
     if n_clusters is not None and n_rows < n_clusters:
         raise ValueError(f"n_samples={n_rows} should be >= n_clusters={n_clusters}; ask for fewer clusters")
     if isinstance(n_anchors, str):
@@ -141,7 +136,7 @@ def check_counts(n_rows: int, n_clusters: int | None, n_anchors: int | str) -> N
 def checked_given_anchors(
     anchors: Sequence[Any], n_clusters: int | None, names: Sequence[str], widths: Sequence[int]
 ) -> Sequence[Any]:
-    """Return given anchors, one array per view, as they are if they fit the data and each other."""
+    """Return the given anchors, one array per view, if they fit the data and each other."""
     if len(anchors) != len(names):
         raise ValueError(f"anchors has {len(anchors)} arrays, but there are {len(names)} views; give one per view")
     for one, name, width in zip(anchors, names, widths, strict=True):
@@ -157,31 +152,27 @@ def checked_given_anchors(
     return anchors
 
 
-# Rows that anchors are chosen from: more of them move the anchors little and cost in proportion.
+# Rows from which anchors are chosen: more rows hardly change the anchors and cost in proportion.
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
-# Views without a say are not left out of the distances between rows, or their anchors would be undefined.
+# Views that count nothing still get this share in distances between rows, or their anchors would be undefined.
 _LEAST_PRIOR = 1e-6
 # Fine anchors come from this many rows per anchor, in so many rounds of k-means. Random rows alone make worse anchors,
 # and full k-means no better ones: each anchor only has to stand for the rows around it.
 FINE_ROWS_PER_ANCHOR, FINE_ROUNDS = 10, 4
-# Rows that show whether near anchors leave the data in pieces, and the share of them that may be outside the largest.
+# Rows that show whether near anchors leave the data in pieces, and the share of them that may lie in small pieces.
 ROWS_FOR_PIECES, MOST_LEFT_OUT = 10_000, 0.1
 
 
 @dataclass(frozen=True)
 class AnchorPlan:
-    """How anchors are found: the sizes of the sets, a method, the number the user asked for; or given anchors.
-
-    ``n_near`` is how many nearest anchors a row is joined to; None if rows are rebuilt from all anchors. ``coarse``
-    are the sizes of sets that rows are rebuilt from instead, if near anchors leave them in pieces.
-    """
+    """How anchors are found; ``sizes``, ``n_near`` and ``coarse`` as in :class:`AnchorCount`."""
 
     sizes: tuple[int, ...]
     method: str
     n_near: int | None = None
     coarse: tuple[int, ...] = ()
     alignment: str = "joint"
-    asked_for: int | None = None
+    asked_for: int | None = None  # The number that the user gave.
     given: list[NDArray[Any]] | None = None
     signed: bool = False
     n_threads: int = 1
@@ -189,10 +180,7 @@ class AnchorPlan:
 
 @dataclass(frozen=True)
 class AnchorSets:
-    """Anchors of all sets below one another, per view, and the size of each set.
-
-    ``n_near`` is how many of a set a row is joined to; None if it is rebuilt from all.
-    """
+    """The anchors of all sets, one set after the other, per view; ``n_near`` as in :class:`AnchorCount`."""
 
     views: list[NDArray[Any]]
     sizes: list[int]
@@ -207,15 +195,15 @@ class AnchorSets:
 def choose_anchor_sets(
     source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], random_state: RandomState
 ) -> AnchorSets:
-    """Find the anchors, from a bounded sample of the rows; views count as their prior says."""
+    """Find the anchors, from a sample of bounded size; each view counts as its prior says."""
     if plan.given is not None:
         return AnchorSets([np.ascontiguousarray(a, dtype=source.dtype) for a in plan.given], [len(plan.given[0])])
     with warnings.catch_warnings():
-        # Sizes that we chose may exceed the distinct rows; only a size that the user chose is worth a warning.
+        # Warn only if the user chose a size that exceeds the number of distinct rows.
         warnings.filterwarnings("ignore", "X has only", ConvergenceWarning)
-        # One seed per set, drawn in order: sets may then be found side by side.
+        # One seed per set, drawn in order, lets sets be found in parallel.
         seeds = [RandomState(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=len(plan.sizes))]
-        # The limit of OpenMP holds for the thread that sets it.
+        # OpenMP's limit holds only in the thread that sets it.
         with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds))), initializer=hold_libraries) as pool:
             sets = list(pool.map(partial(choose_set, source, plan, prior), plan.sizes, seeds))
     largest = max(len(one[0]) for one in sets)
@@ -232,7 +220,7 @@ def choose_anchor_sets(
 def choose_connected_sets(
     source: RowSource, plan: AnchorPlan, n_clusters: int | None, prior: NDArray[np.float64], random_state: RandomState
 ) -> AnchorSets:
-    """Find the anchors; coarse ones where near ones leave the rows in more pieces than there are clusters."""
+    """Find the anchors; take coarse ones if near ones leave the rows in more pieces than there are clusters."""
     sets = choose_anchor_sets(source, plan, prior, random_state)
     if n_clusters is None or not plan.coarse or not _falls_apart(source, sets, n_clusters, prior, random_state):
         return sets
@@ -242,7 +230,7 @@ def choose_connected_sets(
 def _falls_apart(
     source: RowSource, sets: AnchorSets, n_clusters: int, prior: NDArray[np.float64], random_state: RandomState
 ) -> bool:
-    """Return whether as many pieces as there are clusters leave out many of the rows, by a sample and one set."""
+    """Return whether the ``n_clusters`` largest pieces leave out many rows, judged by a sample and one anchor set."""
     assert sets.n_near is not None
     rows = sample_rows(source.n_rows, ROWS_FOR_PIECES, random_state)
     problem = build_near_problem(sets.each()[0], prior.tolist(), sets.n_near)
@@ -255,12 +243,12 @@ def _falls_apart(
 def choose_set(
     source: RowSource, plan: AnchorPlan, prior: NDArray[np.float64], size: int, random_state: RandomState
 ) -> list[NDArray[Any]]:
-    """Find one set of anchors, per view, from a bounded sample of the rows."""
+    """Find one anchor set, per view, from a sample of bounded size."""
     is_fine = plan.n_near is not None and plan.method == "kmeans" and plan.alignment == "joint"
     n_sampled = FINE_ROWS_PER_ANCHOR * size if is_fine else max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
     rows = sample_rows(source.n_rows, n_sampled, random_state)
     views, observed = source.read(rows), source.observed(rows)
-    # Distances over all views weigh a view by its prior; anchors are returned in the units of the rows.
+    # Distances weigh each view by its prior; anchors are returned in the units of the rows.
     roots = np.sqrt(np.maximum(prior, _LEAST_PRIOR * prior.max()))
     if (roots != 1.0).any():
         views = [view * view.dtype.type(root) for view, root in zip(views, roots, strict=True)]

@@ -1,4 +1,4 @@
-"""One pass over one block of rows: what it is told, what it solves, and the sums it returns."""
+"""One pass over one block of rows: what it gets, what it solves, and the sums it returns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,24 +27,15 @@ class PassState:
     """The row problems of all anchor sets, and the structure penalty on their joint graph.
 
     The coefficients of the sets stand side by side, each divided by the number of sets, so that rows sum to one.
-
-    Attributes
-    ----------
-    problems : tuple of RowProblem or NearProblem
-        One per anchor set, all of the same kind.
-    penalty : StructurePenalty or None
-        None in the first pass, or where beta is zero.
-    want_change : bool
-        Whether the summary holds the Gram matrix of the change of the coefficients.
     """
 
-    problems: tuple[RowProblem | NearProblem, ...]
-    penalty: StructurePenalty | None = None
-    want_change: bool = False
+    problems: tuple[RowProblem | NearProblem, ...]  # One per anchor set, all of the same kind.
+    penalty: StructurePenalty | None = None  # None in the first pass, or if beta is zero.
+    want_change: bool = False  # Whether the summary should hold the Gram matrix of the change of the coefficients.
 
     @property
     def n_columns(self) -> int:
-        """Columns of the coefficients of all problems together."""
+        """Number of columns of the coefficients of all problems together."""
         return sum(problem.n_columns for problem in self.problems)
 
     def column_ranges(self) -> list[slice]:
@@ -53,7 +44,7 @@ class PassState:
         return [slice(int(end) - p.n_columns, int(end)) for end, p in zip(ends, self.problems, strict=True)]
 
     def with_weights(self, weights: Sequence[float]) -> "PassState":
-        """Return the state with other weights of the views."""
+        """Return the state with other view weights."""
         if tuple(weights) == self.problems[0].weights:
             return self
         problems = tuple(problem.with_weights(weights) for problem in self.problems if isinstance(problem, RowProblem))
@@ -62,17 +53,14 @@ class PassState:
 
 @dataclass(frozen=True)
 class ColumnLayout:
-    """Which anchor each column of the coefficients belongs to.
-
-    Without mirrored anchors column j is anchor j; with them, two columns of a set belong to one anchor.
-    """
+    """The anchor of each column of the coefficients: column j is anchor j, but mirrored anchors have two columns."""
 
     anchor_of: NDArray[np.intp]
     n_anchors: int
 
     @property
     def is_plain(self) -> bool:
-        """Whether columns and anchors are the same."""
+        """Whether every anchor has one column."""
         return len(self.anchor_of) == self.n_anchors
 
 
@@ -97,33 +85,17 @@ Sums = TypeVar("Sums", bound=Mergeable)
 
 @dataclass(frozen=True)
 class PassSummary:
-    """Sums over rows, all in double precision.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows summed over.
-    gram : array or CSR array of shape (n_columns, n_columns)
-        ``Z'Z`` of the coefficients.
-    column_sums : array of shape (n_columns,)
-        ``Z'1``.
-    view_values : array of shape (n_problems, n_views)
-        Data term of each view in each row problem at unit weight, without the squared norms of the rows.
-    squared_norms : array of shape (n_views,)
-        Sum of squared entries of each view.
-    row_counts : array of shape (n_views,)
-        Rows that have each view.
-    change_gram : array of shape (n_columns, n_columns) or None
-        ``D'D`` for the change D of the coefficients in this pass, where it was asked for.
-    """
+    """Sums over rows, all in double precision."""
 
     n_rows: int
-    gram: Any
-    column_sums: Array
+    gram: Any  # Z'Z of the coefficients, dense or CSR, of shape (n_columns, n_columns).
+    column_sums: Array  # Z'1.
+    # Data term of each view in each row problem at unit weight, without the squared norms of the rows. Shape
+    # (n_problems, n_views).
     view_values: Array
-    squared_norms: Array
-    row_counts: Array
-    change_gram: Array | None = None
+    squared_norms: Array  # Sum of squared entries of each view.
+    row_counts: Array  # Number of rows that have each view.
+    change_gram: Array | None = None  # D'D for the change D of the coefficients in this pass, on request.
 
     def merge(self, other: Self) -> Self:
         """Add the sums of other rows."""
@@ -135,13 +107,13 @@ class PassSummary:
 
 
 class MergeTree(Generic[Sums]):
-    """Merges sums that come in order, in a fixed tree of neighbours; only as many are kept as the tree is high."""
+    """Merges sums in the order in which they come, along a fixed binary tree; it keeps one sum per level."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[int, Sums]] = []
 
     def add(self, sums: Sums) -> None:
-        """Take the next sums; two neighbours that stand for equally many blocks become one."""
+        """Take the next sums; two neighbours that cover the same number of blocks become one."""
         height = 0
         while self._parts and self._parts[-1][0] == height:
             sums = self._parts.pop()[1].merge(sums)
@@ -149,14 +121,14 @@ class MergeTree(Generic[Sums]):
         self._parts.append((height, sums))
 
     def total(self) -> Sums:
-        """Return the sums of all that was added."""
+        """Return the sums of everything that was added."""
         total = self._parts[-1][1]
         for _, sums in reversed(self._parts[:-1]):
             total = sums.merge(total)
         return total
 
 
-# With more than this share of nonzeros a dense product is quicker than a sparse one.
+# With a larger share of nonzeros than this, a dense product is faster than a sparse one.
 _DENSE_SHARE = 0.1
 # With more columns than this the joint Gram matrix is kept sparse: most pairs of anchors share no row.
 MOST_DENSE_COLUMNS = 1_000
@@ -164,24 +136,12 @@ MOST_DENSE_COLUMNS = 1_000
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows that are solved together.
-
-    Attributes
-    ----------
-    rows : slice
-        Where they stand.
-    views : sequence of arrays
-        Their views; rows that lack a view are zero there.
-    coefficients : CSR array or None
-        Those of the last pass.
-    observed : array of bool of shape (n_rows, n_views) or None
-        Which views each row has; None means all.
-    """
+    """Rows that are solved together."""
 
     rows: slice
-    views: Sequence[View]
-    coefficients: sparse.csr_array | None = None
-    observed: NDArray[np.bool_] | None = None
+    views: Sequence[View]  # Zero where a row lacks the view.
+    coefficients: sparse.csr_array | None = None  # Those of the last pass.
+    observed: NDArray[np.bool_] | None = None  # Which views each row has, shape (n_rows, n_views); None means all.
 
 
 @dataclass(frozen=True)
@@ -221,7 +181,7 @@ def solve_rows_alone(state: PassState, block: RowBlock, n_threads: int = 1) -> s
 
 
 def _solve_sets(state: PassState, block: RowBlock, n_threads: int) -> tuple[sparse.csr_array, list["_ProblemSolution"]]:
-    """Solve the rows against every set of anchors; their coefficients stand side by side and sum to one."""
+    """Solve the rows against every anchor set and join the coefficients."""
     pulls = None if state.penalty is None else state.penalty.linear_terms(block.rows, block.coefficients)
     solved = []
     for problem, columns in zip(state.problems, state.column_ranges(), strict=True):
@@ -275,7 +235,7 @@ def solve_patterns(
     start: sparse.csr_array | None = None,
     n_threads: int = 1,
 ) -> tuple[sparse.csr_array, RowSums]:
-    """Solve rows with these linear terms, those with the same views together: they share a Hessian."""
+    """Solve rows with these linear terms; rows with the same views share a Hessian and are solved together."""
     options: dict[str, Any] = {"sparse_output": True, "want_sums": True, "n_threads": n_threads}
     if observed is None or observed.all():
         return _solved(solve_rows(problem.hessian(), linear, start=start, **options))
@@ -294,7 +254,7 @@ def solve_patterns(
 
 
 def rows_by_pattern(observed: NDArray[np.bool_]) -> Iterator[tuple[Pattern, NDArray[np.intp]]]:
-    """Yield every pattern of views that occurs, and the rows that have just these views."""
+    """Yield every pattern of views that occurs, and the rows that have exactly these views."""
     patterns, group_of = np.unique(observed, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         yield tuple(bool(has) for has in pattern), np.flatnonzero(group_of.ravel() == number)
@@ -329,7 +289,7 @@ def joint_gram(coefficients: sparse.csr_array) -> Any:
 
 
 def cross_product(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
-    """Return ``left' right`` in double precision, by whichever product is cheaper."""
+    """Return ``left' right`` in double precision, by the cheaper of a dense and a sparse product."""
     left, right = left.astype(np.float64), right.astype(np.float64)
     if min(left.nnz / left.shape[1], right.nnz / right.shape[1]) > _DENSE_SHARE * left.shape[0]:
         return np.asarray(left.toarray().T @ right.toarray())
@@ -342,12 +302,12 @@ def gram_of(coefficients: sparse.csr_array) -> NDArray[np.float64]:
 
 
 def squared_norm(view: View) -> float:
-    """Sum of squares, row by row in the dtype of the view, then over rows in double precision."""
+    """Return the sum of squared entries: row by row in the dtype of the view, then over rows in double precision."""
     if sparse.issparse(view):
         return float(np.dot(view.data.astype(np.float64), view.data.astype(np.float64)))
     return float(np.einsum("ij,ij->i", view, view).sum(dtype=np.float64))
 
 
 def _uniform(coefficients: sparse.csr_array) -> sparse.csr_array:
-    """Equal weights on all columns, where the published algorithm starts."""
+    """Return equal weights on all columns, where the published algorithm starts."""
     return sparse.csr_array(np.full(coefficients.shape, 1.0 / coefficients.shape[1]))

@@ -1,4 +1,4 @@
-"""Between two passes: from the sums over rows to the embedding, and to the penalty of the next pass."""
+"""Between two passes: turn the sums over rows into the embedding, and into the penalty of the next pass."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,31 +16,21 @@ from kedge.core.view_weights import ViewErrors, ViewWeighting
 
 Array = NDArray[np.float64]
 
-# Squared singular values below this are rounding noise of the Gram matrix: dividing by them would amplify it.
+# Squared singular values below this are rounding noise of the Gram matrix, and dividing by them would amplify it.
 _NOISE = 1e-12
-# Above this order the leading eigenvectors alone are cheaper than a full reduction of the matrix.
+# For larger matrices it is cheaper to compute the leading eigenvectors only.
 _LARGE_ORDER = 600
-# Restarts of the Lanczos method: where values are so close together that it takes more, the full reduction is faster.
+# If eigenvalues are so close that Lanczos needs more restarts than this, the full decomposition is faster.
 _MOST_RESTARTS = 50
 
 
 @dataclass(frozen=True)
 class SpectralMap:
-    """Leading singular vectors of Z diag(s)^(-1/2), where s are the column sums and the rows of Z sum to one.
+    """Leading singular vectors of Z diag(s)^(-1/2), where s are the column sums and the rows of Z sum to one."""
 
-    Attributes
-    ----------
-    singular_values : array of shape (n_components,)
-        In [0, 1], descending; as many ones as the graph has connected components.
-    row_map : array of shape (n_anchors, n_components)
-        ``Z @ row_map`` are the left singular vectors times sqrt(1/2), one row per data row.
-    anchor_embedding : array of shape (n_anchors, n_components)
-        The right singular vectors times sqrt(1/2).
-    """
-
-    singular_values: Array
-    row_map: Array
-    anchor_embedding: Array
+    singular_values: Array  # In [0, 1], descending; one for each connected component of the graph.
+    row_map: Array  # Z @ row_map are the left singular vectors times sqrt(1/2). Shape (n_anchors, n_components).
+    anchor_embedding: Array  # The right singular vectors times sqrt(1/2). Shape (n_anchors, n_components).
 
     def leading(self, count: int) -> "SpectralMap":
         """Return the first triplets."""
@@ -48,10 +38,10 @@ class SpectralMap:
 
 
 def spectral_map(gram: Any, column_sums: Array, n_components: int) -> SpectralMap:
-    """Decompose the graph given ``gram = Z'Z`` and its column sums; anchors without weight embed at zero.
+    """Decompose the graph, given ``gram = Z'Z`` and its column sums; anchors without weight are embedded at zero.
 
-    Always returns ``n_components`` triplets; those beyond the number of anchors are zero. Costs O(m^3) for m anchors
-    up to 600, and O(n_components m^2) per round of a Lanczos method above.
+    There are always ``n_components`` triplets; those beyond the number of anchors are zero. Costs O(m^3) for up to 600
+    anchors, and O(n_components m^2) per Lanczos round for more.
     """
     n_anchors = len(column_sums)
     used = column_sums > 0
@@ -63,7 +53,7 @@ def spectral_map(gram: Any, column_sums: Array, n_components: int) -> SpectralMa
         matrix = scale[:, None] * gram * scale
     wanted = min(n_components, n_anchors)
     squares, vectors = _leading_eigenpairs(matrix, gram, column_sums, wanted)
-    # The sign of a singular vector is free: fix it, so that equal graphs embed equally.
+    # The sign of a singular vector is arbitrary: fix it, so that equal graphs get equal embeddings.
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(wanted)])
     vectors = vectors * np.where(signs == 0, 1.0, signs)
     singular_values = np.sqrt(np.clip(squares, 0.0, 1.0))
@@ -80,8 +70,8 @@ def spectral_map(gram: Any, column_sums: Array, n_components: int) -> SpectralMa
 def _leading_eigenpairs(matrix: Any, gram: Any, column_sums: Array, wanted: int) -> tuple[Array, Array]:
     """Return the largest eigenvalues and their vectors.
 
-    Every component has the eigenvalue one. Its vectors are taken from the components: of a multiple eigenvalue a solver
-    returns any rotation, as rounding decides.
+    Every component has the eigenvalue one. These vectors are built from the components, because a solver would return
+    an arbitrary rotation of them.
     """
     order = matrix.shape[0]
     count, labels = anchor_components(gram, column_sums)
@@ -97,10 +87,10 @@ def _leading_eigenpairs(matrix: Any, gram: Any, column_sums: Array, wanted: int)
 
 
 def _leading_components(column_sums: Array, labels: NDArray[np.int64], wanted: int) -> tuple[Array, Array]:
-    """Return the vectors of the heaviest components; with as many components all leading values are one."""
+    """Return the vectors of the heaviest components, whose eigenvalues are one."""
     used = np.flatnonzero(labels >= 0)
     masses = np.bincount(labels[used], column_sums[used])
-    # Masses are numbers of rows; rounding must not decide between equal ones.
+    # Masses are numbers of rows: round them, so that rounding errors do not decide between equal ones.
     heaviest = np.argsort(-np.rint(masses), kind="stable")[:wanted]
     vectors = np.zeros((len(column_sums), wanted))
     for place, component in enumerate(heaviest.tolist()):
@@ -112,7 +102,7 @@ def _leading_components(column_sums: Array, labels: NDArray[np.int64], wanted: i
 def _deflated_lanczos(
     matrix: Any, column_sums: Array, labels: NDArray[np.int64], count: int, wanted: int
 ) -> tuple[Array, Array]:
-    """Take the eigenvalue one, whose multiplicity Lanczos can miss, from the components, and the rest from Lanczos."""
+    """Take the vectors of the eigenvalue one from the components, and the rest from Lanczos, which may miss some."""
     known = np.zeros((len(column_sums), count))
     used = np.flatnonzero(labels >= 0)
     known[used, labels[used]] = np.sqrt(column_sums[used])
@@ -132,11 +122,10 @@ def _deflated_lanczos(
 
 
 def anchor_components(gram: Any, column_sums: Array) -> tuple[int, NDArray[np.int64]]:
-    """Count the components that hold a data row, from ``Z'Z`` alone, and number them for every anchor.
+    """Count the components that hold a row, from ``Z'Z`` alone, and number them for every anchor.
 
-    Two anchors are joined by a row that has weight on both, which is where the Gram matrix is not zero; every row has
-    weight somewhere, so the components of the used anchors are those of the whole graph. Costs O(n_anchors^2) whatever
-    the number of rows. Anchors without weight hold no row and get -1.
+    Two anchors are joined if a row has weight on both, that is, where the Gram matrix is not zero. Every row has some
+    weight, so the components of the used anchors are those of the whole graph. Anchors without weight get -1.
     """
     used = np.flatnonzero(column_sums > 0)
     labels = np.full(len(column_sums), -1, dtype=np.int64)
@@ -147,10 +136,10 @@ def anchor_components(gram: Any, column_sums: Array) -> tuple[int, NDArray[np.in
 
 
 def graph_components(graph: sparse.csr_array) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of components of the bipartite graph, and their numbers for rows and for anchors.
+    """Return the number of components of the bipartite graph, and the component of every row and of every anchor.
 
-    Every stored entry that is not zero is an edge; an anchor without edges is a component of its own. Components are
-    numbered in the order of the first row that they hold.
+    Every nonzero entry is an edge. Components are numbered by their first rows; an anchor without edges is one of its
+    own.
     """
     n_rows = graph.shape[0]
     edges = sparse.csr_array(graph != 0)
@@ -163,27 +152,16 @@ def graph_components(graph: sparse.csr_array) -> tuple[int, NDArray[np.int64], N
 
 @dataclass(frozen=True)
 class EmbeddingPenalty:
-    """``beta |u_i - t_j|^2`` for row i and column j, up to a constant of the row.
+    """``beta |u_i - t_j|^2`` for row i and column j, up to a constant of the row."""
 
-    Attributes
-    ----------
-    weight : float
-        beta in absolute units.
-    row_map : array of shape (n_columns, n_clusters)
-        ``u_i`` is the row of old coefficients times this.
-    targets : array of shape (n_columns, n_clusters)
-        ``t_j``: the weighted mean of the rows on anchor j ("centroid"), or its scaled embedding ("degree").
-    unused : array of bool of shape (n_columns,)
-        Columns whose target is undefined, because no row has weight on them; they get the largest penalty of the row.
-    """
-
-    weight: float
-    row_map: Array
-    targets: Array
+    weight: float  # beta in absolute units.
+    row_map: Array  # u_i is the row of old coefficients times this matrix of shape (n_columns, n_clusters).
+    targets: Array  # t_j: the weighted mean of the rows on anchor j ("centroid"), or its scaled embedding ("degree").
+    # Columns without a target, because no row has weight on them. They get the largest penalty of the row.
     unused: NDArray[np.bool_]
 
     def linear_terms(self, rows: slice, coefficients: sparse.csr_array | None) -> Array:
-        """Return ``beta (|t_j|^2 - 2 u_i't_j)``; the missing ``beta |u_i|^2`` moves no minimiser on the simplex."""
+        """Return ``beta (|t_j|^2 - 2 u_i't_j)``; ``beta |u_i|^2`` would not change the minimiser on the simplex."""
         assert coefficients is not None
         embedded = np.asarray(coefficients @ self.row_map)
         distances = np.einsum("jl,jl->j", self.targets, self.targets) - 2.0 * embedded @ self.targets.T
@@ -194,7 +172,7 @@ class EmbeddingPenalty:
 
 @dataclass(frozen=True)
 class GivenPenalty:
-    """A penalty matrix given row by row, as for the first iteration of the published algorithm."""
+    """A given penalty matrix, for the first iteration of the published algorithm."""
 
     weight: float
     penalty: Array
@@ -209,9 +187,9 @@ def embedding_penalty(
 ) -> EmbeddingPenalty:
     """Build the penalty of the next pass from the spectral map of this one.
 
-    With ``kind="centroid"`` the target of anchor j is ``sum_i z_ij u_i / s_j = sigma * v_j / sqrt(s_j)``: every pass is
-    then a step of block coordinate descent, so the objective never rises. An anchor that lost its last row keeps its
-    old target. With ``kind="degree"``, the published form, the target is ``v_j / sqrt(s_j)``.
+    With ``kind="centroid"`` the target of anchor j is ``sum_i z_ij u_i / s_j = sigma * v_j / sqrt(s_j)``. Every pass is
+    then a step of block coordinate descent, so the objective never rises. An anchor without rows keeps its old target.
+    With ``kind="degree"``, the published form, the target is ``v_j / sqrt(s_j)``.
     """
     used = column_sums > 0
     scaled = np.zeros_like(spectrum.anchor_embedding)
@@ -226,23 +204,23 @@ def embedding_penalty(
 
 
 def penalty_value(kind: str, singular_values: Array) -> float:
-    """Return the smallest value of the penalty over all embeddings, per unit of beta; zero means k components."""
+    """Return the minimum of the penalty over all embeddings, per unit of beta; zero means k components."""
     if kind == "degree":
         return float(len(singular_values) - singular_values.sum())
     return float(len(singular_values) - np.square(singular_values).sum()) / 2.0
 
 
 def spread_over_columns(penalty: EmbeddingPenalty, anchor_of: NDArray[np.intp]) -> EmbeddingPenalty:
-    """Repeat the rows of a penalty on anchors for the columns that belong to them (mirrored anchors)."""
+    """Repeat the rows of a penalty on anchors for each of their columns (mirrored anchors have two)."""
     parts: dict[str, Any] = {name: getattr(penalty, name)[anchor_of] for name in ("row_map", "targets", "unused")}
     return EmbeddingPenalty(penalty.weight, **parts)
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The structure term: which penalty, how strong in absolute units, towards how many clusters.
+    """The structure term: which penalty, its absolute weight, the number of clusters.
 
-    Where the penalty has no weight, and the embedding is not asked for, neither is computed.
+    Without a weight the embedding is computed only on request.
     """
 
     kind: str
@@ -253,39 +231,21 @@ class Structure:
 
 @dataclass(frozen=True)
 class Digest:
-    """The graph after a pass, as far as the driver sees it.
+    """What the driver knows of the graph after a pass."""
 
-    Attributes
-    ----------
-    spectrum : SpectralMap or None
-        Of the graph on anchors, where the structure term asks for it.
-    column_sums : array of shape (n_anchors,)
-        Weight on each anchor.
-    objective : float
-        The full objective at the coefficients of this pass and their best embedding.
-    n_components : int
-        Components that hold a data row.
-    view_weights : array of shape (n_views,)
-        The best weights of the views for these coefficients, which the next pass uses.
-    gram : array or CSR array of shape (n_anchors, n_anchors)
-        ``Z'Z``, columns of one anchor added up.
-    change_gram : array of shape (n_columns, n_columns) or None
-        The same of the change of Z in this pass, where it was asked for.
-    """
-
-    spectrum: SpectralMap | None
-    column_sums: Array
-    objective: float
-    n_components: int
-    view_weights: Array
-    gram: Any
-    change_gram: Array | None
+    spectrum: SpectralMap | None  # Of the graph on anchors, if the structure term needs it.
+    column_sums: Array  # Weight on each anchor.
+    objective: float  # The full objective at the coefficients of this pass and their best embedding.
+    n_components: int  # Components that hold a row.
+    view_weights: Array  # The best view weights for these coefficients; the next pass uses them.
+    gram: Any  # Z'Z, with the columns of each anchor added up; dense or CSR.
+    change_gram: Array | None  # The same for the change of Z in this pass, on request.
 
 
 def digest_summary(
     state: PassState, summary: PassSummary, layout: ColumnLayout, structure: Structure, weighting: ViewWeighting
 ) -> Digest:
-    """Turn the sums of a pass into the embedding, the weights of the views and the objective."""
+    """Turn the sums of a pass into the embedding, the view weights and the objective."""
     gram, column_sums = fold_columns(summary.gram, summary.column_sums, layout)
     spectrum = None
     if structure.weight > 0 or structure.with_embedding:
@@ -305,14 +265,14 @@ def digest_summary(
 
 
 def _data_term(state: PassState, summary: PassSummary, weighting: ViewWeighting) -> tuple[float, Array]:
-    """Return the objective without the structure term, and the best weights of the views."""
+    """Return the objective without the structure term, and the best view weights."""
     problem, values = state.problems[0], summary.view_values.mean(axis=0)
     if isinstance(problem, NearProblem):
         weights = np.array(problem.weights)
         return float(values.sum() + weights @ summary.squared_norms), weights
     values = values + (1.0 + problem.locality) * summary.squared_norms
     errors = ViewErrors(values, summary.squared_norms, summary.row_counts)
-    # Coefficients of several sets stand divided by their number in the joint graph; each set has a ridge of its own.
+    # In the joint graph the coefficients of each set are divided by the number of sets, but each set has its own ridge.
     squares = len(state.problems) * float(summary.gram.diagonal().sum())
     objective = weighting.value(errors, summary.n_rows) + problem.ridge * squares
     return float(objective), weighting.weights(errors, summary.n_rows)

@@ -1,10 +1,9 @@
-"""A graph with exactly k connected components: every row is rebuilt from the anchors of its own cluster alone.
+"""A graph with exactly k connected components: every row is rebuilt only from the anchors of its own cluster.
 
-The clusters are those of the soft graph. Each anchor goes to the cluster that leans on it most, and every row solves
-its problem again on the anchors of its cluster; clusters then share no edge. Within a cluster the graph may still fall
-apart, where some of its rows use one part of its anchors and the others the rest. A larger ridge spreads every row over
-more anchors, in the limit over all of them, so the ridge of such a cluster, and of it alone, is raised until the
-cluster is connected.
+The clusters are those of the soft graph. Each anchor goes to the cluster that uses it most, and every row is solved
+again on the anchors of its cluster, so clusters share no edge. A cluster may still fall apart, if some of its rows use
+one part of its anchors and the other rows the rest. A larger ridge spreads rows over more anchors, so the ridge of such
+a cluster is raised until the cluster is connected.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,8 +18,8 @@ from kedge.core.block_step import RowBlock, joint_gram, solve_patterns
 from kedge.core.driver_step import anchor_components
 from kedge.core.rows import RowProblem, build_row_problem
 
-# Factor by which the ridge of a cluster in pieces is raised, and how often. The last value is beyond 1e30 times the
-# first: every weight is then positive to within rounding.
+# Factor by which the ridge of a cluster in pieces is raised, and how often. The last ridge is more than 1e30 times the
+# first, which makes every weight positive.
 RIDGE_STEP = 4.0
 MOST_STEPS = 50
 
@@ -35,15 +34,10 @@ class GroupProblems:
 
 
 def group_anchors(support: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the cluster of every anchor, such that every cluster has one.
+    """Return the cluster of every anchor, such that every cluster has at least one.
 
-    Parameters
-    ----------
-    support : array of shape (n_anchors, n_clusters)
-        Weight of the rows of each cluster on each anchor.
-    labels : array of shape (n_anchors,)
-        The cluster that leans most on each anchor. A cluster without anchors takes the one it leans on most among
-        those of clusters that can spare one.
+    ``support`` is the weight of each cluster's rows on each anchor, and ``labels`` the cluster that uses each anchor
+    most. A cluster without anchors takes the one it uses most among those that other clusters can spare.
     """
     n_anchors, n_clusters = support.shape
     if n_anchors < n_clusters:
@@ -81,7 +75,7 @@ def solve_within_groups(
 
 @dataclass(frozen=True)
 class AnchorPairs:
-    """How many rows use each two anchors together: array or CSR array of shape (n_anchors, n_anchors)."""
+    """How many rows use each pair of anchors: array or CSR array of shape (n_anchors, n_anchors)."""
 
     counts: Any
 
@@ -91,14 +85,14 @@ class AnchorPairs:
 
 
 def pairs_of(graph: sparse.csr_array) -> AnchorPairs:
-    """Count the rows that use each two anchors together; stored zeros are no use."""
+    """Count the rows that use each pair of anchors; stored zeros do not count."""
     used = sparse.csr_array(((graph.data != 0).astype(np.float64), graph.indices, graph.indptr), shape=graph.shape)
     return AnchorPairs(joint_gram(used))
 
 
 @dataclass(frozen=True)
 class ConnectedGroups:
-    """The problems whose solution is connected, the anchors that it uses, and by how much each ridge was raised."""
+    """The problems with a connected solution, the anchors it uses, and the factor by which each ridge was raised."""
 
     problems: GroupProblems
     used_anchors: NDArray[np.intp]
@@ -115,18 +109,8 @@ def connected_groups(
 ) -> ConnectedGroups:
     """Solve all rows within their clusters, raising ridges until every cluster is one component.
 
-    Parameters
-    ----------
-    solve_all : callable
-        Solves every row given the problems of the clusters, and returns which anchors rows use together.
-    anchors : sequence of arrays of shape (n_anchors, n_features of the view)
-        Anchors per view.
-    anchor_groups : array of shape (n_anchors,)
-        Cluster of every anchor.
-    ridge : float
-        alpha in absolute units.
-    **problem_options
-        As for :func:`kedge.core.rows.build_row_problem`.
+    ``solve_all`` solves every row, given the problems of the clusters, and returns which anchors rows use together.
+    ``problem_options`` are those of :func:`kedge.core.rows.build_row_problem`.
     """
     n_clusters = int(anchor_groups.max()) + 1
     members = tuple(np.flatnonzero(anchor_groups == cluster) for cluster in range(n_clusters))

@@ -23,32 +23,19 @@ SAME_UNITS = 10.0
 
 @dataclass(frozen=True)
 class ViewScaling:
-    """What happens to a block of rows of a view: scaling, then projection onto a few directions.
+    """How the rows of a view are scaled, then projected onto a few directions."""
 
-    Attributes
-    ----------
-    kind : str
-        "none", "zscore", "minmax", "l2", "tfidf" (columns weighted, then unit rows) or "zscore_l2" (the first, then
-        unit rows).
-    shift, factor : arrays of shape (n_features,) or None
-        ``(x - shift) * factor`` by column; constant columns become zero.
-    size : float
-        Square root of the mean squared row norm after that; rows are divided by it, so that every view has unit energy.
-    center : array of shape (n_features,) or None
-        Subtracted from the scaled rows.
-    directions : array of shape (n_features, n_directions) or None
-        What the rows are then multiplied by; None leaves all features.
-    """
-
-    kind: str
+    kind: str  # One of SCALES but "auto"; "tfidf" and "zscore_l2" scale columns, then rows to unit length.
+    # Columns become (x - shift) * factor; constant columns become zero.
     shift: NDArray[np.float64] | None = None
     factor: NDArray[np.float64] | None = None
+    # Rows are then divided by this, the root mean squared row norm, which gives every view unit energy.
     size: float = 1.0
-    center: NDArray[np.float64] | None = None
-    directions: NDArray[np.float64] | None = None
+    center: NDArray[np.float64] | None = None  # Subtracted from the scaled rows.
+    directions: NDArray[np.float64] | None = None  # Shape (n_features, n_directions); None keeps all features.
 
     def apply(self, rows: View) -> View:
-        """Return the scaled and projected rows in their own dtype; the rows given stay as they are."""
+        """Return the scaled and projected rows, in the same dtype."""
         if not rows.shape[0]:
             return rows if self.directions is None else np.empty((0, self.directions.shape[1]), dtype=rows.dtype)
         scaled = self.scale(rows)
@@ -60,11 +47,11 @@ class ViewScaling:
         return projected
 
     def width_of(self, n_features: int) -> int:
-        """Return how many columns projected rows have."""
+        """Return the number of columns of projected rows."""
         return n_features if self.directions is None else int(self.directions.shape[1])
 
     def scale(self, rows: View) -> View:
-        """Return the scaled rows, not projected."""
+        """Return the scaled rows without projection."""
         if self.kind == "none":
             return rows if self.size == 1.0 else rows / rows.dtype.type(self.size)
         if self.kind == "l2":
@@ -85,11 +72,11 @@ class ViewScaling:
 
 
 def choose_scale(sample: View, to_unit_rows: bool = False) -> str:
-    """Decide how a view is scaled, from a sample of its rows.
+    """Decide how to scale a view, from a sample of its rows.
 
-    Sparse counts: tf-idf and unit rows; other sparse rows: unit rows. Dense columns: as they are, or to unit variance
-    where they are in different units. With ``to_unit_rows``, which the baselines ask for, all rows end at unit length,
-    dense ones after unit variance unless most entries are zero.
+    Sparse counts get tf-idf, other sparse rows unit length. Dense columns stay as they are, or get unit variance if
+    their units differ. With ``to_unit_rows``, for the baselines, all rows end at unit length; dense columns get unit
+    variance first unless most entries are zero.
     """
     if sparse.issparse(sample):
         counts = sample.data.min(initial=0.0) >= 0 and np.array_equal(sample.data, np.rint(sample.data))
@@ -104,14 +91,14 @@ def choose_scale(sample: View, to_unit_rows: bool = False) -> str:
 
 
 class ViewStatistics(Protocol):
-    """What a scaling is learnt from; see :class:`BlockStatistics`."""
+    """Statistics that a scaling is learnt from; see :class:`BlockStatistics`."""
 
     def is_sparse(self) -> bool:
-        """Whether the view is sparse."""
+        """Return whether the view is sparse."""
         ...
 
     def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-        """Return what to subtract from each column and divide it by, and which columns are constant."""
+        """Return the shift and the divisor of each column, and which columns are constant."""
         ...
 
     def rows_per_column(self) -> tuple[int, NDArray[np.float64]]:
@@ -124,10 +111,10 @@ class ViewStatistics(Protocol):
 
 
 def learn_scaling(kind: str, statistics: ViewStatistics, name: str = "X", unit_energy: bool = False) -> ViewScaling:
-    """Learn the scaling of a view; "auto" is decided before, by :func:`choose_scale`.
+    """Learn the scaling of a view; :func:`choose_scale` has decided what "auto" means.
 
-    With ``unit_energy`` a view that is left as it is gets a size as well, so that units do not decide how much it
-    counts: the square root of its total variance, or of its mean squared row norm if it is sparse.
+    With ``unit_energy`` an unscaled view also gets a size, so that its units do not decide how much it counts: the
+    square root of its total variance, or of its mean squared row norm if it is sparse.
     """
     if kind == "none":
         if not unit_energy:
@@ -135,14 +122,14 @@ def learn_scaling(kind: str, statistics: ViewStatistics, name: str = "X", unit_e
         if statistics.is_sparse():
             total = statistics.mean_squared_norm(ViewScaling("none"))
         else:
-            _, spread, constant = statistics.columns("zscore")  # the spread of constant columns is said to be one
+            _, spread, constant = statistics.columns("zscore")  # constant columns have a spread of one here
             total = float(np.square(np.where(constant, 0.0, spread)).sum())
-        # Sums over other blocks have other last bits, and rows that are nearly equally near amplify them.
+        # The last digits depend on the blocks, and nearly tied distances would amplify the difference.
         return ViewScaling("none", size=float(f"{np.sqrt(total):.10g}") or 1.0)
     shift = factor = None
     if kind == "tfidf":
         n_rows, found = statistics.rows_per_column()
-        # A word in every document tells nothing apart, but weighs something still, as in scikit-learn.
+        # As in scikit-learn, a word that is in every document still has some weight.
         factor = np.log((1.0 + n_rows) / (1.0 + found)) + 1.0
     elif kind != "l2":
         if statistics.is_sparse():
@@ -159,7 +146,7 @@ def learn_scaling(kind: str, statistics: ViewStatistics, name: str = "X", unit_e
 
 @dataclass(frozen=True)
 class BlockStatistics:
-    """Statistics of blocks of rows on this machine; ``blocks()`` goes over them anew at every call."""
+    """Statistics of blocks of rows on this machine; every call of ``blocks()`` starts over."""
 
     blocks: Callable[[], Iterable[View]]
 
@@ -178,12 +165,12 @@ class BlockStatistics:
         return n_rows, found
 
     def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-        """Let scikit-learn's scalers go over the blocks."""
+        """Fit scikit-learn's scalers to the blocks."""
         scaler: Any = MinMaxScaler() if kind == "minmax" else StandardScaler()
         for block in self.blocks():
             scaler.partial_fit(block)
         if kind != "minmax":
-            # The scaler puts one in place of a deviation that is rounding noise.
+            # The scaler replaces a deviation that is only rounding noise by one.
             return scaler.mean_, scaler.scale_, scaler.scale_ != np.sqrt(scaler.var_)
         return scaler.data_min_, scaler.data_range_, scaler.data_range_ == 0
 
@@ -198,30 +185,30 @@ class BlockStatistics:
 
 Array = NDArray[np.float64]
 
-# Wider rows are projected onto this many principal components: they hold what clusters differ in, the rest is mostly
-# noise, and every later step costs in proportion. Many rows get fewer, for speed.
+# Wider rows are projected onto this many principal components: these hold the differences between clusters, the rest is
+# mostly noise, and every later step costs in proportion. With many rows there are fewer, for speed.
 MOST_DIRECTIONS, DIRECTIONS_OF_MANY, MANY_ROWS = 100, 50, 4_000
-# Sparse rows get as many as the square root of their number, within these limits: with few rows the topics of a single
-# document would be taken for structure.
+# Sparse rows get the square root of their number, within these limits: with few rows, the topics of single documents
+# would look like structure.
 LEAST_SPARSE_DIRECTIONS, MOST_SPARSE_DIRECTIONS = 25, 100
-# Rows the components are computed from; more of them hardly turn the components.
+# Rows from which the components are computed; more rows hardly change them.
 ROWS_FOR_DIRECTIONS = 5_000
 # Up to this many features or rows an exact decomposition is affordable.
 _EXACT_ORDER = 1_500
 
 
 def count_directions(n_rows: int, is_sparse: bool) -> int:
-    """Return how many directions rows are compared in, at most."""
+    """Return the largest number of directions in which rows are compared."""
     if is_sparse:
         return int(np.clip(round(np.sqrt(n_rows)), LEAST_SPARSE_DIRECTIONS, MOST_SPARSE_DIRECTIONS))
     return MOST_DIRECTIONS if n_rows <= MANY_ROWS else DIRECTIONS_OF_MANY
 
 
 def with_projection(scaling: ViewScaling, sample: View, n_rows: int, signed: bool) -> ViewScaling:
-    """Return a scaling that also centres rows and projects wide ones; ``sample`` is some of ``n_rows`` scaled rows.
+    """Return a scaling that also centres rows and projects wide ones; ``sample`` holds some of ``n_rows`` scaled rows.
 
-    Sparse rows are not centred, which would make them dense; nor are rows of mirrored anchors, whose lines go through
-    the origin.
+    Sparse rows are not centred, because that would make them dense. Neither are rows for mirrored anchors, whose lines
+    go through the origin.
     """
     center = None
     if not (sparse.issparse(sample) or signed):
@@ -252,7 +239,7 @@ def _leading_directions(sample: View, center: Array | None, most: int) -> Array:
         vectors = np.asarray(rows.T @ vectors)
         lengths = np.linalg.norm(vectors, axis=0)
         vectors = vectors / np.where(lengths > 0, lengths, 1.0)
-    # Directions without variance are rounding noise; one is kept where all rows are equal.
+    # Directions without variance are rounding noise. One is kept even if all rows are equal.
     kept = values > np.finfo(np.float64).eps * order * max(values[0], 0.0)
     kept[0] = True
     return np.ascontiguousarray(vectors[:, kept])

@@ -1,4 +1,4 @@
-"""How much each view counts: beforehand, and by how well the anchors rebuild it."""
+"""How much each view counts: before the fit, and by how well the anchors rebuild it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,34 +12,23 @@ from kedge.core.rows import View
 
 Array = NDArray[np.float64]
 
-# Share of a view's energy that is added to its error, so that a view rebuilt without error gets a large weight, not an
-# infinite one.
+# Share of a view's energy that is added to its error, so that a view rebuilt without error gets a finite weight.
 _SMOOTHING = 1e-6
-# The same in the published algorithm, where a floor and not an addition keeps the published digits.
+# The published algorithm gets a floor instead, which keeps the published digits.
 _PUBLISHED_FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
 class ViewErrors:
-    """What a pass says about the views; sums over the rows that have the view.
+    """What a pass says about each view: sums over the rows that have it."""
 
-    Attributes
-    ----------
-    values : array of shape (n_views,)
-        The data term of each view at unit weight.
-    squared_norms : array of shape (n_views,)
-        Sum of squared entries.
-    row_counts : array of shape (n_views,)
-        Rows that have the view.
-    """
-
-    values: Array
-    squared_norms: Array
-    row_counts: Array
+    values: Array  # The data term at unit weight.
+    squared_norms: Array  # Sum of squared entries.
+    row_counts: Array  # Number of rows that have the view.
 
 
 class ViewWeighting(Protocol):
-    """Weights of the views, and the part of the objective that they decide."""
+    """View weights, and the part of the objective that depends on them."""
 
     def first(self, row_counts: Array, n_rows: int) -> Array:
         """Return the weights of the first pass."""
@@ -75,15 +64,12 @@ class FixedWeighting:
 class NormalisedWeighting:
     """Minimise ``sum_v w_v e_v`` over weights whose power mean of exponent gamma is fixed; e_v sums errors over rows.
 
-    The published model adds ``sum_v w_v^gamma`` to the objective instead of constraining it. The proportions of the
-    weights are the same, ``w_v ~ e_v^(-1 / (1 - gamma))``, but under the constraint the least value is a power mean of
-    the errors, n M_s(e_v / n_v) with s = -gamma / (1 - gamma): it has the units of the errors, so alpha and beta keep
-    their meaning whatever gamma, the number of rows and the scale of the data. Since the power mean is concave in the
-    errors, alternating between weights and coefficients never lets the objective rise. Equal errors get weights
-    n / sum_v n_v, which is one over the number of views if no row lacks a view. A view without any energy says nothing
-    and gets weight zero.
-
-    A prior p_v makes a view count as p_v views: its share in the power mean, and thereby its weight, is multiplied.
+    The published model adds ``sum_v w_v^gamma`` to the objective instead. The weights have the same proportions,
+    ``w_v ~ e_v^(-1 / (1 - gamma))``, but under the constraint the minimum is a power mean of the errors,
+    n M_s(e_v / n_v) with s = -gamma / (1 - gamma). It has the units of the errors, so alpha and beta mean the same
+    for every gamma, number of rows and scale. The power mean is concave in the errors, so alternating between weights
+    and coefficients never lets the objective rise. Equal errors get weights n / sum_v n_v: one over the number of
+    views if no row lacks a view. A view without energy gets weight zero. A view with the prior p_v counts as p_v views.
     """
 
     gamma: float
@@ -116,7 +102,7 @@ class NormalisedWeighting:
         return largest * float(float(shares @ (per_row / largest) ** exponent) ** (1.0 / exponent))
 
     def _errors_per_row(self, errors: ViewErrors) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return smoothed errors per row and shares in the mean, of the views that say something, and which do."""
+        """Return smoothed errors per row and shares in the mean of all views with energy, and which views these are."""
         speaks = (errors.squared_norms > 0) & (self.prior > 0)
         counts = errors.row_counts[speaks]
         smoothed = np.maximum(errors.values[speaks], 0.0) + _SMOOTHING * errors.squared_norms[speaks]
@@ -135,7 +121,7 @@ class PublishedWeighting:
         return np.full(len(row_counts), 1.0 / len(row_counts))
 
     def weights(self, errors: ViewErrors, n_rows: int) -> Array:
-        """Return ``(-e_v / gamma)^(1 / (gamma - 1))``; a view without any energy says nothing and gets zero."""
+        """Return ``(-e_v / gamma)^(1 / (gamma - 1))``, or zero for a view without energy."""
         speaks = errors.squared_norms > 0
         floored = np.maximum(errors.values, _PUBLISHED_FLOOR * errors.squared_norms)
         weights = np.zeros(len(speaks))
@@ -148,31 +134,24 @@ class PublishedWeighting:
         return float(weights @ errors.values + np.sum(weights[weights > 0] ** self.gamma))
 
 
-# Rows that are compared pair by pair. The measure is unbiased, and its error at this size about 0.002.
+# Rows that are compared pair by pair. The measure is unbiased; its error at this size is about 0.002.
 MOST_COMPARED = 1_000
 # Agreement that is clearly more than chance, times the number of rows compared: five times its error.
 CLEAR_AGREEMENT = 10.0
-# What a view without any agreement counts, against one with plenty.
+# How much a view without any agreement counts, compared with a view that clearly agrees.
 LEAST_SHARE = 0.02
-# Pairs of views that share fewer rows say nothing.
+# Pairs of views that share fewer rows are not compared.
 _FEWEST_SHARED = 10
 
 
 def agreement_prior(views: Sequence[View], observed: NDArray[np.bool_] | None) -> Array:
-    """Return how much each view counts before any reconstruction, with mean one.
+    """Return how much each view counts before any reconstruction, with mean one, from a sample of scaled rows.
 
     Reconstruction errors cannot tell a view with clusters from noise: a few columns of noise are rebuilt with less
-    error than a thousand columns of text. What noise lacks is any relation to the other views. A view counts fully if
-    it depends clearly on any other one, and next to nothing if it depends on none; two views depend on each other
-    equally, so with one or two views the prior is one for each. Among views that count, the square root of their mean
-    agreement gives those that the others confirm a little more say.
-
-    Parameters
-    ----------
-    views : sequence of arrays of shape (n_rows, n_features of the view)
-        A sample of scaled rows, at most about ``MOST_COMPARED``; zero where a row lacks the view.
-    observed : array of bool of shape (n_rows, n_views) or None
-        Which views each row has.
+    error than a thousand columns of text. But noise has no relation to the other views. A view counts fully if it
+    clearly depends on another view, and next to nothing if it depends on none. Two views depend on each other equally,
+    so the prior of one or two views is one. The square root of the mean agreement gives a little more weight to views
+    that the others confirm.
     """
     n_rows, n_views = views[0].shape[0], len(views)
     if n_views <= 2:
@@ -184,7 +163,7 @@ def agreement_prior(views: Sequence[View], observed: NDArray[np.bool_] | None) -
             value = _aligned(similarities[first], similarities[second], _shared(observed, first, second))
             agreement[first, second] = agreement[second, first] = value
     known = ~np.isnan(agreement)
-    # A view that could not be compared with any other counts as the average of those that could.
+    # A view that shares too few rows with all others counts as much as the average of the rest.
     compared = known.any(axis=1)
     if not compared.any():
         return np.ones(n_views)
@@ -208,11 +187,10 @@ def _similarities(view: View) -> Array:
 
 
 def _aligned(left: Array, right: Array, shared: NDArray[np.intp] | None) -> float:
-    """Return the unbiased alignment of two tables of similarities, near zero for independent ones, at most about one.
+    """Return the unbiased alignment of two similarity matrices: near zero if independent, at most about one.
 
-    The Hilbert-Schmidt independence criterion in the form of Song, Smola, Gretton, Bedo and Borgwardt ("Feature
-    selection via dependence maximization", 2012), whose mean is zero for independent rows, divided by its values of
-    each table with itself.
+    This is the Hilbert-Schmidt independence criterion of Song, Smola, Gretton, Bedo and Borgwardt ("Feature selection
+    via dependence maximization", 2012), normalised by the dependence of each matrix on itself.
     """
     if shared is not None:
         left, right = left[np.ix_(shared, shared)], right[np.ix_(shared, shared)]
