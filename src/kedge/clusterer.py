@@ -1,4 +1,4 @@
-"""What all clusterers on anchor graphs share: a fit of views, what a checkpoint knows it by, how it shows itself."""
+"""What SGL and MSGL share: a fit of views, the identity of a checkpoint, the summary in notebooks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,12 +21,10 @@ from kedge.core.scaling import ViewScaling
 from kedge.core.view_weights import ViewWeighting
 from kedge.engines.checkpoint import Checkpoint
 from kedge.engines.stores import StoredGraph
-from kedge.fit import fit_rows
+from kedge.fit import FitPlan, fit_rows
 from kedge.fitted import FittedAnchorGraph
 from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
-from kedge.layers import Layers
-from kedge.loop import FitPlan, FittedGraph
 from kedge.parameters import checked_count_range, number_or_default, threads_for
 from kedge.progress import show_progress
 from kedge.readers.arrays import learn_array_scaling, learn_projection
@@ -38,13 +36,13 @@ _ROWS_HASHED = 8192
 
 
 def fit_identity(estimator: Any, views: Views) -> dict[str, str]:
-    """Return every parameter of an estimator and a digest of all rows, as text."""
+    """Return every parameter of an estimator and a digest of all rows, as text, to recognise a fit."""
     parameters = estimator.get_params(deep=False)
     seed = parameters["random_state"]
     if not isinstance(seed, int | np.integer):
         raise ValueError(
-            f"checkpoint needs random_state to be an integer, got {seed!r}: a fit that goes on must draw what the "
-            "first one drew"
+            f"checkpoint needs random_state to be an integer, got {seed!r}: a fit that continues must draw the same "
+            "numbers as the first one"
         )
     identity = {"kedge": version("kedge"), "estimator": type(estimator).__name__}
     for name, value in parameters.items():
@@ -71,7 +69,7 @@ def _digest(array: Any) -> str:
 
 
 def _digest_of_rows(array: View) -> str:
-    """Go over all rows: two data sets that differ in one entry are two."""
+    """Return a digest of all rows, which changes if any entry does."""
     digest = blake2b(digest_size=16)
     for start in range(0, array.shape[0], _ROWS_HASHED):
         block = array[start : min(start + _ROWS_HASHED, array.shape[0])]
@@ -83,7 +81,7 @@ def _digest_of_rows(array: View) -> str:
 
 # Clusters that are listed with their sizes.
 MOST_LISTED = 12
-# Below this a label is worth a look.
+# Labels with less confidence are worth a look.
 _DOUBTFUL = 0.5
 _STYLE = (
     "font:13px/1.5 system-ui,sans-serif;margin:.5em 0 0;border-left:3px solid #0072B2;padding:.2em 0 .2em .8em;"
@@ -92,15 +90,12 @@ _STYLE = (
 
 
 def html_with_summary(estimator: Any) -> str:
-    """Return scikit-learn's view of an estimator and, after a fit, a few lines on what was found."""
+    """Return scikit-learn's HTML view of an estimator and, after a fit, a short summary."""
     return str(estimator_html_repr(estimator)) + summary_html(estimator)
 
 
 def summary_html(estimator: Any) -> str:
-    """Return clusters, sizes, confidence and view weights in HTML; nothing before a fit.
-
-    Labels that are on disk or on a cluster are not fetched for a look.
-    """
+    """Return clusters, sizes, confidence and view weights in HTML; nothing unless labels are in memory."""
     labels = getattr(estimator, "labels_", None)
     if not isinstance(labels, np.ndarray):
         return ""
@@ -137,14 +132,10 @@ class AnchorGraphClusterer(
     penalty: str
     partition: str
     structure: str
-    signed: bool
-    n_neighbors: int
-    predict_with: str
     max_iter: int
     tol: float
     n_init: int | str
     random_state: Any
-    n_jobs: int | None
     verbose: int
     callback: Any
     scratch_folder: str | Path | None
@@ -154,7 +145,7 @@ class AnchorGraphClusterer(
     _html_repr = html_with_summary
 
     def __getstate__(self) -> dict[str, Any]:
-        """Store the graph as plain arrays, which secure file formats trust, unlike SciPy's sparse arrays."""
+        """Store the graph as plain arrays: secure file formats do not trust SciPy's sparse arrays."""
         state: dict[str, Any] = super().__getstate__()
         if "graph_" in state:
             graph = state["graph_"]
@@ -171,13 +162,13 @@ class AnchorGraphClusterer(
             state = state | {"graph_": sparse.csr_array(tuple(parts), shape=tuple(shape))}
         super().__setstate__(state)
 
-    # What the estimators say about themselves.
+    # Where the estimators differ.
 
     def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
         raise NotImplementedError
 
     def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
-        """Return how much each view counts beforehand; None if that is to be learnt."""
+        """Return how much each view counts before the fit; None if this is learnt."""
         return np.ones(len(views.names))
 
     def _given_anchors(self, views: Views) -> list[Any]:
@@ -192,15 +183,15 @@ class AnchorGraphClusterer(
     # Fit.
 
     def _fit_views(self, views: Views) -> Self:
-        """Cluster checked views; attributes are set at the end, all at once."""
+        """Cluster checked views."""
         random_state = check_random_state(self.random_state)
         masks = [None] * len(views.names) if views.observed is None else views.observed.T
         several = len(views.names) > 1
         n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
         check_counts(views.n_rows, n_clusters, self.n_anchors)
-        # Mirrored anchors are lines, on which the length of a row says nothing.
+        # Mirrored anchors are lines, so the length of a row does not matter.
         kinds = ["l2" if self.signed and kind == "auto" else kind for kind in self._scales(views)]
-        # A long sum has other last bits on other numbers of threads, and the choice of anchors amplifies them.
+        # The last digits of long sums depend on the number of threads, and the choice of anchors amplifies them.
         with one_thread_per_library():
             scalings = [
                 learn_array_scaling(kind, array, name, mask, unit_energy=several)
@@ -217,7 +208,7 @@ class AnchorGraphClusterer(
 
     @contextmanager
     def _checkpoint_for(self, views: Views) -> Iterator[Checkpoint | None]:
-        """Yield the checkpoint of this fit, which is removed when the fit is finished, and kept if it is not."""
+        """Yield the checkpoint of this fit; it is removed when the fit finishes and kept if it does not."""
         if self.checkpoint is None:
             yield None
             return
@@ -229,7 +220,7 @@ class AnchorGraphClusterer(
             checkpoint.close()
 
     def _plan(self, views: Views, scalings: list[ViewScaling], n_clusters: int | None) -> FitPlan:
-        """Resolve the parameters against the data; parameters themselves stay as they are."""
+        """Resolve the parameters against the data, without changing them."""
         return FitPlan(
             n_clusters=n_clusters,
             count_range=checked_count_range(self.n_clusters_range, views.n_rows),
@@ -281,56 +272,13 @@ class AnchorGraphClusterer(
             n_threads=threads_for(self.n_jobs),
         )
 
-    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
-        """Store what was found, all at once and after everything that can fail."""
-        n_clusters = fitted.cluster_shares.shape[1]
-        self.labels_ = fitted.labels
-        self.graph_ = fitted.graph
-        self.graph_anchors_ = self._per_view(fitted.anchors)
-        self.used_anchors_ = fitted.used_anchors
-        self.anchor_labels_ = fitted.anchor_labels
-        self.embedding_ = fitted.embedding
-        self.anchor_embedding_ = fitted.anchor_embedding
-        self.objective_ = np.array(fitted.objective)
-        self.n_iter_ = len(fitted.objective)
-        self.n_components_ = fitted.n_components
-        self.singular_values_ = fitted.singular_values
-        self.cluster_centers_ = fitted.centers
-        self.n_communities_ = fitted.layers.n_communities
-        self.tree_ = fitted.layers.tree
-        self.ridge_factors_ = fitted.ridge_factors
-        self.confidence_ = fitted.confidence
-        self.auto_report_ = _report_of(fitted.layers, n_clusters)
-        self.n_clusters_ = n_clusters
-        # From here on what prediction needs.
-        self.embedding_anchors_ = self._per_view(fitted.soft_anchors)
-        self.community_shares_ = fitted.layers.shares
-        self.smoothed_shares_ = fitted.layers.smoothed
-        self.cluster_shares_ = fitted.cluster_shares
-        self.confidence_shares_ = fitted.confidence_shares
-        self.n_near_ = fitted.n_near
-        self.anchor_set_sizes_ = np.array(fitted.set_sizes)
-        self.problem_weights_ = np.array(fitted.problem_weights)
-        self.row_map_ = fitted.row_map
-        self.ridge_, self.locality_ = fitted.ridge, fitted.locality
-        self.penalty_weight_, self.penalty_targets_ = 0.0, None
-        if fitted.penalty is not None:
-            self.penalty_weight_ = fitted.penalty.weight
-            self.penalty_targets_ = np.where(fitted.penalty.unused[:, None], np.nan, fitted.penalty.targets)
+    def _keep(self, found: dict[str, Any], scalings: list[ViewScaling]) -> None:
+        """Set the fitted attributes, all at once and after everything that can fail."""
+        found = found | {name: self._per_view(found[name]) for name in ("graph_anchors_", "embedding_anchors_")}
+        of_views = ("view_prior_", "view_weights_history_")
+        self.__dict__.update({name: value for name, value in found.items() if name not in of_views})
         self.scalings_ = [vars(scaling) | {} for scaling in scalings]
-        self._n_features_out = fitted.anchor_embedding.shape[1]
-
-
-def _report_of(layers: Layers, n_clusters: int) -> dict[str, Any] | None:
-    """Return what spoke for the number of clusters, where it was left to the data."""
-    if layers.evidence is None:
-        return None
-    counts, scores = layers.evidence.counts, layers.evidence.scores
-    ranked = [{"n_clusters": count, "score": score} for count, score in zip(counts, scores, strict=True)]
-    second = counts[1] if len(counts) > 1 else None
-    # Of numbers that keep as much information to within a tie, the lowest is chosen.
-    closeness = min(scores[1] / scores[0], 1.0) if len(scores) > 1 and scores[0] > 0 else 0.0
-    return {"n_clusters": {"chosen": n_clusters, "ranked": ranked, "second": second, "closeness": float(closeness)}}
+        self._n_features_out = self.anchor_embedding_.shape[1]
 
 
 def checked_anchor_array(anchors: Any, name: str) -> NDArray[Any]:

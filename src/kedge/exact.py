@@ -24,19 +24,8 @@ from kedge.core.rows import RowSource, View
 from kedge.engines.contract import Engine
 from kedge.user_warnings import warn_user
 
-# Rows read together in search of distinct ones.
+# Rows read at a time to count distinct ones.
 _ROWS_COMPARED = 1000
-
-
-@dataclass(frozen=True)
-class ExactFit:
-    """The exact graph, the labels of its rows, and of the anchors that it uses."""
-
-    graph: Any
-    labels: Any
-    anchor_labels: NDArray[np.int64]
-    used_anchors: NDArray[np.intp]
-    ridge_factors: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -62,8 +51,8 @@ def exact_structure(
     support: NDArray[np.float64],
     n_clusters: int,
     **problem_options: Any,
-) -> ExactFit:
-    """Solve every row again on the anchors of its own cluster; see :mod:`kedge.exact`."""
+) -> dict[str, Any]:
+    """Solve every row again on the anchors of its own cluster; return the fitted attributes that change."""
     if support.shape[1] < n_clusters:
         groups = _group_anchors_themselves(source, anchors, n_clusters)
         labels = NearestGroups(anchors, groups)
@@ -80,7 +69,13 @@ def exact_structure(
     used = exact.used_anchors
     selection = sparse.csr_array((np.ones(len(used)), (used, np.arange(len(used)))), shape=(len(groups), len(used)))
     graph = engine.solve_graph(partial(_solve_block, exact.problems, labels), selection)
-    return ExactFit(graph, found, groups[used], used, exact.ridge_factors)
+    return {
+        "graph_": graph,
+        "labels_": found,
+        "anchor_labels_": groups[used],
+        "used_anchors_": used,
+        "ridge_factors_": exact.ridge_factors,
+    }
 
 
 def _solve_block(problems: GroupProblems, labels: RowLabels, block: RowBlock) -> sparse.csr_array:
@@ -119,7 +114,7 @@ def _check_every_group_has_rows(labels: Any, n_clusters: int) -> None:
 
 
 def _count_distinct(source: RowSource, enough: int) -> int:
-    """Count distinct rows, but no further than needed."""
+    """Count distinct rows, but stop when there are enough."""
     seen: set[bytes] = set()
     for start in range(0, source.n_rows, _ROWS_COMPARED):
         views = source.read(slice(start, min(start + _ROWS_COMPARED, source.n_rows)))

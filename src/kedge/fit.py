@@ -1,7 +1,8 @@
-"""A fit from rows to fitted numbers: anchors, passes over the rows, labels, the exact graph where it is asked for."""
+"""The whole fit: anchors, passes over the rows, partition, and the fitted attributes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kedge.anchors.sets import AnchorSets, choose_connected_sets
+from kedge.anchors.sets import AnchorPlan, AnchorSets, choose_connected_sets
 from kedge.core.block_step import ColumnLayout, PassState, column_layout
 from kedge.core.driver_step import Digest, SpectralMap, Structure, spectral_map
-from kedge.core.labels import ClusterSums, RowLabels, count_directions, label_anchors
+from kedge.core.labels import RowLabels, count_directions, label_anchors
 from kedge.core.rows import RowSource, anchor_spread, build_problems, sample_rows
 from kedge.core.view_weights import MOST_COMPARED, ViewWeighting, agreement_prior
+from kedge.engines.checkpoint import Checkpoint
 from kedge.engines.contract import Engine
 from kedge.engines.local import choose_engine
 from kedge.exact import exact_structure
@@ -31,7 +33,7 @@ from kedge.layers import (
     support_of_anchors,
     warn_of_missing_clusters,
 )
-from kedge.loop import FitPlan, FittedGraph, IterationReport, LoopResult, iterate, warn_not_settled
+from kedge.loop import IterationReport, LoopResult, iterate, warn_not_settled
 from kedge.partition.communities import merge_tree
 from kedge.partition.view_structure import structure_prior
 from kedge.progress import Progress
@@ -40,8 +42,33 @@ from kedge.user_warnings import warn_user
 Array = NDArray[np.float64]
 
 
-def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progress: Progress) -> FittedGraph:
-    """Run a whole fit; an interrupt says how far it came."""
+@dataclass(frozen=True)
+class FitPlan:
+    """The parameters of a fit, resolved against the data."""
+
+    n_clusters: int | None
+    count_range: tuple[int, int] | None
+    partition: str
+    anchors: AnchorPlan
+    alpha: float
+    beta: float
+    relative_penalties: bool
+    penalty: str
+    locality: float
+    exact: bool
+    weighting: Callable[[Array, float], ViewWeighting]
+    gamma: float
+    view_prior: Array | None
+    max_iter: int
+    tol: float
+    n_threads: int
+    callback: Callable[[IterationReport], bool | None] | None = None
+    scratch_folder: str | Path | None = None
+    checkpoint: Checkpoint | None = None
+
+
+def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progress: Progress) -> dict[str, Any]:
+    """Run a whole fit and return the fitted attributes by name; an interrupt says how far the fit got."""
     iterations = 0
 
     def count(report: IterationReport) -> bool:
@@ -71,7 +98,7 @@ def _fit_rows(
     random_state: RandomState,
     progress: Progress,
     callback: Callable[[IterationReport], bool | None],
-) -> FittedGraph:
+) -> dict[str, Any]:
     progress.begin("anchors")
     prior, sets = _decide_before_passes(source, plan, random_state)
     weighting = plan.weighting(prior, plan.gamma)
@@ -84,17 +111,18 @@ def _fit_rows(
     signed = plan.anchors.signed
     problems = build_problems(sets.views, sets.sizes, sets.n_near, weights, ridge, plan.locality, signed)
     setting = _Setting(source, plan, sets, prior, layout, unit, ridge)
+    state = PassState(problems)
     progress.begin("iteration 1", source.n_rows)
     engine = choose_engine(
         source,
-        sum(problem.n_columns for problem in problems),
+        state.n_columns,
         plan.n_threads,
         scratch_folder=plan.scratch_folder,
         checkpoint=plan.checkpoint,
         on_rows=progress.rows_done,
     )
     try:
-        result, layers = _run_passes(setting, engine, PassState(problems), weighting, random_state, callback)
+        result, layers = _run_passes(setting, engine, state, weighting, random_state, callback)
         progress.begin("labels")
         return _label(setting, engine, result, layers, random_state)
     finally:
@@ -109,7 +137,7 @@ def _run_passes(
     random_state: RandomState,
     callback: Callable[[IterationReport], bool | None],
 ) -> tuple[LoopResult, Layers]:
-    """Run the loop and cut the graph; where the structure penalty needs a number of clusters, find that first."""
+    """Run the loop and cut the graph; if the structure penalty needs a number of clusters, find that first."""
     plan, layout, n_clusters = setting.plan, setting.layout, setting.plan.n_clusters
 
     def find(digest: Digest, wanted: int | None) -> Layers:
@@ -129,7 +157,7 @@ def _run_passes(
 
 
 def _decide_before_passes(source: RowSource, plan: FitPlan, random_state: RandomState) -> tuple[Array, AnchorSets]:
-    """Return the prior of the views and the anchors; those of a checkpoint, if it has them."""
+    """Return the view prior and the anchors, from the checkpoint if it has them."""
     stored = None if plan.checkpoint is None else plan.checkpoint.setting()
     if stored is not None:
         key, position = stored["random_key"], int(stored["random_position"])
@@ -149,14 +177,14 @@ def _decide_before_passes(source: RowSource, plan: FitPlan, random_state: Random
 
 
 def _view_prior(source: RowSource, plan: FitPlan, random_state: RandomState) -> Array:
-    """Return the prior of the views: given, or from how much they agree on a sample of rows."""
+    """Return the view prior: given, or measured by the agreement of the views on a sample of rows."""
     if plan.view_prior is not None:
         return plan.view_prior
     if len(source.view_names) == 1:
         return np.ones(1)
     rows = sample_rows(source.n_rows, MOST_COMPARED, random_state)
     views, observed = list(source.read(rows)), source.observed(rows)
-    if len(views) == 2:  # two views agree with each other equally
+    if len(views) == 2:  # agreement is mutual, so it cannot tell two views apart
         return structure_prior(views, observed, random_state)
     return agreement_prior(views, observed)
 
@@ -168,7 +196,7 @@ def _row_counts(source: RowSource, n_views: int) -> Array:
 
 @dataclass(frozen=True)
 class _Setting:
-    """What a fit decided before its loop."""
+    """What a fit decides before its loop."""
 
     source: RowSource
     plan: FitPlan
@@ -179,93 +207,100 @@ class _Setting:
     ridge: float
 
 
-@dataclass(frozen=True)
-class _Clusters:
-    """Labels of rows, and what is known of the clusters."""
-
-    labels: RowLabels
-    sums: ClusterSums
-    layers: Layers
-    shares: ShareLabels
-    centers: Array | None = None
-
-    @property
-    def n_clusters(self) -> int:
-        """Clusters that hold a row."""
-        return int(self.sums.support.shape[1])
-
-
 def _label(
     setting: _Setting, engine: Engine, result: LoopResult, layers: Layers, random_state: RandomState
-) -> FittedGraph:
-    """Label the rows and gather what was found."""
+) -> dict[str, Any]:
+    """Label the rows and gather the fitted attributes."""
     plan, sets, layout = setting.plan, setting.sets, setting.layout
-    spectrum, clusters = _cluster_rows(setting, engine, result.digest, layers, random_state)
-    row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
-    n_kept = plan.n_clusters or clusters.n_clusters
-    support = support_of_anchors(clusters.sums.support, layout)
-    labels, shares = clusters.labels, clusters.shares
+    wanted = plan.n_clusters or layers.n_clusters
+    centers = None
+    labels: RowLabels
+    if plan.partition == "spectral":
+        spectrum = spectral_map(result.digest.gram, result.digest.column_sums, count_directions(wanted))
+        row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
+        labels, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
+        centers = labels.centers
+        own = shares_of(support_of_anchors(sums.support, layout))
+        layers = layers_of_clusters(result.digest, own, layers)
+        shares = ShareLabels(own, layers.smoothed)
+    else:
+        labels, sums, shares = label_by_shares(engine, layers, layout, wanted)
+        spectrum = spectral_map(result.digest.gram, result.digest.column_sums, plan.n_clusters or sums.support.shape[1])
+    warn_of_missing_clusters(sums.support.shape[1], wanted)
+    n_kept = plan.n_clusters or sums.support.shape[1]
+    support = support_of_anchors(sums.support, layout)
     weights = result.state.problems[0].weights
     joined = np.hstack([np.sqrt(weight) * view for view, weight in zip(sets.views, weights, strict=True)])
-    found: dict[str, Any] = {
-        "anchors": sets.views,
-        "used_anchors": np.arange(layout.n_anchors),
-        "anchor_embedding": spectrum.anchor_embedding[:, :n_kept],
-        "anchor_labels": label_anchors(support, joined, plan.anchors.signed),
-        "n_components": result.digest.n_components,
-        "ridge_factors": None,
+    row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
+    found = {
+        "anchor_embedding_": spectrum.anchor_embedding[:, :n_kept],
+        "anchor_labels_": label_anchors(support, joined, plan.anchors.signed),
+        "n_components_": result.digest.n_components,
+        "embedding_": engine.embedding(np.ascontiguousarray(row_map[:, :n_kept])),
+        "confidence_": engine.per_row(shares.of_columns(layout).confidence, width=None, dtype=np.float64),
+        "n_near_": sets.n_near,
+        "locality_": plan.locality,
+        "view_prior_": setting.prior,
     }
-    embedding = engine.embedding(np.ascontiguousarray(row_map[:, :n_kept]))
-    confidence = engine.per_row(shares.of_columns(layout).confidence, width=None, dtype=np.float64)
     if plan.exact:
         found |= _exact(setting, engine, weights, labels, found, support)
     else:
-        found |= {
-            "graph": engine.graph(fold_of_columns(layout)),
-            "labels": engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views),
-        }
-    return FittedGraph(
-        embedding=embedding,
-        centers=clusters.centers,
-        row_map=spectrum.row_map,
-        singular_values=spectrum.singular_values,
-        soft_anchors=sets.views,
-        set_sizes=sets.sizes,
-        n_near=sets.n_near,
-        ridge=setting.ridge,
-        problem_weights=weights,
-        view_weights=np.array(result.view_weights),
-        view_prior=setting.prior,
-        penalty=result.penalty,
-        objective=result.objective,
-        confidence=confidence,
-        locality=plan.locality,
-        layers=clusters.layers,
-        cluster_shares=shares.shares,
-        confidence_shares=shares.smoothed,
-        **found,
-    )
+        found["graph_"] = engine.graph(fold_of_columns(layout))
+        found["labels_"] = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views)
+    attributes = fitted_attributes(sets.views, sets.sizes, spectrum, centers, layers, shares, result, setting.ridge)
+    return attributes | found
 
 
-def _cluster_rows(
-    setting: _Setting, engine: Engine, digest: Digest, layers: Layers, random_state: RandomState
-) -> tuple[SpectralMap, _Clusters]:
-    """Return the embedding of the graph, and its clusters."""
-    plan, layout = setting.plan, setting.layout
-    wanted = plan.n_clusters or layers.n_clusters
-    if plan.partition == "spectral":
-        spectrum = spectral_map(digest.gram, digest.column_sums, count_directions(wanted))
-        row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
-        near, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
-        own = shares_of(support_of_anchors(sums.support, layout))
-        of_clusters = layers_of_clusters(digest, own, layers)
-        clusters = _Clusters(near, sums, of_clusters, ShareLabels(own, of_clusters.smoothed), near.centers)
-    else:
-        labels, sums, shares = label_by_shares(engine, layers, layout, wanted)
-        spectrum = spectral_map(digest.gram, digest.column_sums, plan.n_clusters or sums.support.shape[1])
-        clusters = _Clusters(labels, sums, layers, shares)
-    warn_of_missing_clusters(clusters.n_clusters, wanted)
-    return spectrum, clusters
+def fitted_attributes(
+    anchors: list[NDArray[Any]],
+    set_sizes: list[int],
+    spectrum: SpectralMap,
+    centers: Array | None,
+    layers: Layers,
+    shares: ShareLabels,
+    result: LoopResult,
+    ridge: float,
+) -> dict[str, Any]:
+    """Return the attributes that every fit sets, by name; anchors are lists with one array per view."""
+    penalty = result.penalty
+    return {
+        "graph_anchors_": anchors,
+        "used_anchors_": np.arange(len(anchors[0])),
+        "objective_": np.array(result.objective),
+        "n_iter_": len(result.objective),
+        "singular_values_": spectrum.singular_values,
+        "cluster_centers_": centers,
+        "n_communities_": layers.n_communities,
+        "tree_": layers.tree,
+        "ridge_factors_": None,
+        "auto_report_": _report_of(layers, shares.shares.shape[1]),
+        "n_clusters_": shares.shares.shape[1],
+        "view_weights_history_": np.array(result.view_weights),
+        # From here on: what prediction needs.
+        "embedding_anchors_": anchors,
+        "anchor_set_sizes_": np.array(set_sizes),
+        "community_shares_": layers.shares,
+        "smoothed_shares_": layers.smoothed,
+        "cluster_shares_": shares.shares,
+        "confidence_shares_": shares.smoothed,
+        "problem_weights_": np.array(result.state.problems[0].weights),
+        "row_map_": spectrum.row_map,
+        "ridge_": ridge,
+        "penalty_weight_": 0.0 if penalty is None else penalty.weight,
+        "penalty_targets_": None if penalty is None else np.where(penalty.unused[:, None], np.nan, penalty.targets),
+    }
+
+
+def _report_of(layers: Layers, n_clusters: int) -> dict[str, Any] | None:
+    """Return the evidence for the number of clusters, if the data decided it."""
+    if layers.evidence is None:
+        return None
+    counts, scores = layers.evidence.counts, layers.evidence.scores
+    ranked = [{"n_clusters": count, "score": score} for count, score in zip(counts, scores, strict=True)]
+    second = counts[1] if len(counts) > 1 else None
+    # The first number may have a slightly lower score than the second: if scores tie, the lowest number wins.
+    closeness = min(scores[1] / scores[0], 1.0) if len(scores) > 1 and scores[0] > 0 else 0.0
+    return {"n_clusters": {"chosen": n_clusters, "ranked": ranked, "second": second, "closeness": float(closeness)}}
 
 
 def shares_of(support: Array) -> Array:
@@ -275,7 +310,7 @@ def shares_of(support: Array) -> Array:
 
 
 def layers_of_clusters(digest: Digest, shares: Array, found: Layers | None = None) -> Layers:
-    """Return clusters that are already there as communities, with the tree of their merges."""
+    """Treat known clusters as communities, and build the tree of their merges."""
     tree = merge_tree(sparse.csr_array(shares.T @ digest.gram @ shares), np.arange(shares.shape[1]), 1.0)
     return Layers(shares, smooth_shares(shares, digest), tree, None if found is None else found.evidence)
 
@@ -288,22 +323,18 @@ def _exact(
     soft: dict[str, Any],
     support: Array,
 ) -> dict[str, Any]:
-    """Return what changes when the graph is cut into exactly k components."""
+    """Return the attributes that change when the graph is cut into exactly k components."""
     plan, sets = setting.plan, setting.sets
     n_clusters = plan.n_clusters or support.shape[1]
     options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": weights, "ridge": setting.ridge}
     exact = exact_structure(
-        engine, setting.source, sets.views, labels, soft["anchor_labels"], support, n_clusters, **options
+        engine, setting.source, sets.views, labels, soft["anchor_labels_"], support, n_clusters, **options
     )
-    return {
-        "graph": exact.graph,
-        "labels": exact.labels,
-        "anchors": [anchors[exact.used_anchors] for anchors in sets.views],
-        "used_anchors": exact.used_anchors,
-        "anchor_labels": exact.anchor_labels,
-        "anchor_embedding": soft["anchor_embedding"][exact.used_anchors],
-        "n_components": n_clusters,
-        "ridge_factors": exact.ridge_factors,
+    used = exact["used_anchors_"]
+    return exact | {
+        "graph_anchors_": [anchors[used] for anchors in sets.views],
+        "anchor_embedding_": soft["anchor_embedding_"][used],
+        "n_components_": n_clusters,
     }
 
 

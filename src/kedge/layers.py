@@ -29,29 +29,20 @@ from kedge.user_warnings import warn_user
 
 Array = NDArray[np.float64]
 
-# Differences between weights, as a share of the largest, that are taken for rounding.
+# Differences between weights below this share of the largest count as rounding.
 _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
 class Layers:
-    """Communities, and the clusters that they form as they merge.
+    """Communities, and the clusters that they form as they merge."""
 
-    Attributes
-    ----------
-    shares, smoothed : arrays of shape (n_anchors, n_communities)
-        How the rows on each anchor are spread over the communities; rows sum to one, or to zero for unused anchors.
-        The first labels rows; the second, :func:`smooth_shares` of the first, says how sure the labels are.
-    tree : array of shape (n_communities - 1, 4)
-        The merges, as :func:`kedge.communities` returns them; sizes count what was cut, rows or anchors.
-    evidence : CountEvidence or None
-        What speaks for the number of clusters, where it was left to the data.
-    """
-
+    # How the rows on each anchor are spread over the communities, shape (n_anchors, n_communities). Rows sum to one, or
+    # to zero for unused anchors. ``shares`` gives the labels, ``smoothed`` (see smooth_shares) the confidence.
     shares: Array
     smoothed: Array
-    tree: Array
-    evidence: CountEvidence | None = None
+    tree: Array  # The merges, as kedge.communities returns them. Sizes count what was cut: rows or anchors.
+    evidence: CountEvidence | None = None  # For the number of clusters, if the data decides.
 
     @property
     def n_communities(self) -> int:
@@ -60,11 +51,11 @@ class Layers:
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters that the data suggests; that of the communities where nothing was asked."""
+        """Number of clusters that the data suggests, or of communities if the number was given."""
         return self.n_communities if self.evidence is None else self.evidence.counts[0]
 
     def at(self, n_clusters: int) -> tuple[Array, Array]:
-        """Return the shares of each anchor in that many clusters, and the smoothed ones."""
+        """Return the shares of each anchor in that many clusters, and the smoothed shares."""
         cluster_of = cut_tree(self.tree, self.n_communities, n_clusters)
         clusters = np.zeros((self.n_communities, int(cluster_of.max()) + 1))
         clusters[np.arange(self.n_communities), cluster_of] = 1.0
@@ -72,30 +63,30 @@ class Layers:
 
 
 def smooth_shares(shares: Array, digest: Digest) -> Array:
-    """Return the shares of the rows on each anchor: means of the shares of all anchors that these rows lean on."""
+    """Average the shares over all anchors that the rows of each anchor use."""
     sums = digest.column_sums
     return np.asarray(digest.gram @ shares) / np.where(sums > 0, sums, 1.0)[:, None]
 
 
 @dataclass(frozen=True)
 class ShareLabels:
-    """The cluster that holds most of a row's weight; ``smoothed`` is only needed to say how sure that is."""
+    """Labels by the cluster that holds most of a row's weight; ``smoothed`` is needed for confidence only."""
 
     shares: NDArray[Any]
     smoothed: NDArray[Any] | None = None
     needs_views: ClassVar[bool] = False
 
     def of(self, block: RowBlock) -> NDArray[np.int64]:
-        """Return the labels of the rows of a block; of equal shares the first."""
+        """Return the labels of the rows of a block; ties go to the first cluster."""
         return np.asarray((block.coefficients @ self.shares).argmax(axis=1), dtype=np.int64)
 
     def of_columns(self, layout: ColumnLayout) -> "ShareLabels":
-        """Return the shares of columns from those of anchors."""
+        """Repeat the shares of anchors for their columns."""
         assert self.smoothed is not None
         return ShareLabels(self.shares[layout.anchor_of], self.smoothed[layout.anchor_of])
 
     def confidence(self, block: RowBlock) -> Array:
-        """Return how sure the labels are, from 0 to 1: how much less the next cluster holds of a row than its own."""
+        """Return how sure the labels are, from 0 to 1: how far the second cluster is behind the row's own."""
         assert self.smoothed is not None
         return lead_over_others(np.asarray(block.coefficients @ self.smoothed), self.of(block))
 
@@ -119,8 +110,8 @@ def find_layers(
 ) -> Layers:
     """Find communities of the smaller side of the graph, and merge them.
 
-    Few rows are cut themselves, joined by ``Z D^-1 Z'`` with the column sums D: two rows are the closer the more they
-    lean on the same anchors. Of many rows the anchors are cut, joined by ``Z'Z``.
+    If there are few rows, the rows are cut: they are joined by ``Z D^-1 Z'`` with the column sums D, so rows that use
+    the same anchors are close. Otherwise the anchors are cut, joined by ``Z'Z``.
     """
     seed = int(random_state.randint(np.iinfo(np.int32).max))
     used = np.flatnonzero(digest.column_sums > 0)
@@ -149,7 +140,7 @@ def find_layers(
 
 
 class BlockSums(Protocol):
-    """Sums over blocks of rows with weights: those of an engine, or of a finished graph."""
+    """Sums over blocks of rows with weights, from an engine or a finished graph."""
 
     def sum_blocks(self, function: Callable[[RowBlock], Sums]) -> Sums:
         """Merge what a function returns for all blocks."""
@@ -159,11 +150,11 @@ class BlockSums(Protocol):
 def label_by_shares(
     engine: BlockSums, layers: Layers, layout: ColumnLayout, n_clusters: int
 ) -> tuple[ShareLabels, ClusterSums, ShareLabels]:
-    """Label all rows by the shares of columns; return also those of anchors. Clusters are numbered by first rows.
+    """Label all rows by the shares of columns, and return the shares of anchors, too.
 
-    A cluster in which no row has most of its weight is none. Shares are then taken relative to the size of each
-    cluster, so that large ones do not swallow small ones; if that is not enough, the tree is cut one layer below, until
-    there are as many clusters as were asked for, or no layer is left.
+    Clusters are numbered by their first rows. A cluster may get no row at all. Then shares are taken relative to the
+    size of each cluster, so that large clusters do not swallow small ones. If that is not enough, the tree is cut one
+    layer below, and so on, until there are enough clusters or no layer is left.
     """
     wanted = min(n_clusters, layers.n_communities)
     best, sums = None, None
@@ -185,7 +176,7 @@ def label_by_shares(
 def _numbered(
     engine: BlockSums, found: ShareLabels, sums: ClusterSums, layout: ColumnLayout, wanted: int
 ) -> tuple[ShareLabels, ClusterSums, ShareLabels]:
-    """Keep the clusters that hold a row, at most that many, in the order of their first rows."""
+    """Keep at most that many clusters that hold a row, in the order of their first rows."""
     kept = sums.order()[:wanted]
     assert found.smoothed is not None
     chosen = ShareLabels(np.ascontiguousarray(found.shares[:, kept]), np.ascontiguousarray(found.smoothed[:, kept]))
@@ -198,11 +189,8 @@ def _numbered(
 
 def folded(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:
     """Add up the columns that belong to one anchor."""
-    if layout.is_plain:
-        return coefficients
-    ones = np.ones(len(layout.anchor_of), dtype=coefficients.dtype)
-    fold = sparse.csr_array((ones, (np.arange(len(ones)), layout.anchor_of)), shape=(len(ones), layout.n_anchors))
-    return sparse.csr_array(coefficients @ fold)
+    fold = fold_of_columns(layout)
+    return coefficients if fold is None else sparse.csr_array(coefficients @ fold.astype(coefficients.dtype))
 
 
 def _row_graph(weights: sparse.csr_array, column_sums: Array) -> sparse.csr_array:
@@ -214,7 +202,7 @@ def _row_graph(weights: sparse.csr_array, column_sums: Array) -> sparse.csr_arra
 
 
 def _all_alike(graph: sparse.csr_array) -> bool:
-    """Whether every node is as close to all others as to itself, to within rounding: there is nothing to cut."""
+    """Return whether all weights are equal up to rounding, so that there is nothing to cut."""
     n_nodes = graph.shape[0]
     return bool(graph.nnz == n_nodes**2 and np.ptp(graph.data) <= _ROUNDING * graph.data.max())
 
@@ -228,19 +216,19 @@ def _without_diagonal(graph: sparse.csr_array) -> sparse.csr_array:
 def label_embedding(
     engine: Engine, row_map: NDArray[Any], singular_values: Array, n_clusters: int, random_state: RandomState
 ) -> tuple[EmbeddedLabels, ClusterSums]:
-    """Cluster a sample of the embedded rows by k-means; labels are numbered as they first occur."""
+    """Cluster a sample of the embedded rows by k-means; clusters are numbered by their first rows."""
     coefficients = engine.take(sampled_rows(engine.n_rows, n_clusters, random_state))
     points = cluster_coordinates(np.asarray(coefficients @ row_map), singular_values)
     labels = EmbeddedLabels(row_map, singular_values, embedding_centers(points, n_clusters, random_state))
     sums = engine.sum_blocks(partial(sum_clusters, labels, len(labels.centers)))
-    # A centre that is nearest to no row can go without any label changing but in its number.
+    # Dropping a centre that is nearest to no row changes only the numbers of the clusters.
     kept = sums.order()
     labels = replace(labels, centers=labels.centers[kept])
     return labels, ClusterSums(sums.support[:, kept], sums.first_rows[kept])
 
 
 def warn_of_missing_clusters(n_found: int, n_clusters: int) -> None:
-    """Say that fewer clusters hold a row than were asked for."""
+    """Warn if fewer clusters hold a row than were asked for."""
     if n_found < n_clusters:
         warn_user(
             f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
@@ -257,7 +245,7 @@ def support_of_anchors(support: Array, layout: ColumnLayout) -> Array:
 
 
 def fold_of_columns(layout: ColumnLayout) -> sparse.csr_array | None:
-    """Return the map that adds up the columns of mirrored anchors, so that the graph has one column per anchor."""
+    """Return the matrix that adds up the columns of mirrored anchors; None if every anchor has one column."""
     if layout.is_plain:
         return None
     ones = np.ones(len(layout.anchor_of))

@@ -9,7 +9,6 @@ from kedge.clusterer import AnchorGraphClusterer, checked_anchor_array
 from kedge.core.scaling import ViewScaling
 from kedge.core.view_weights import FixedWeighting, NormalisedWeighting, ViewWeighting
 from kedge.inputs import ReadsViews, Views
-from kedge.loop import FittedGraph
 from kedge.parameters import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
 
 
@@ -361,9 +360,9 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         """Return the weights of the views in every iteration, with sum one."""
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    def _keep(self, fitted: FittedGraph, scalings: list[ViewScaling]) -> None:
-        super()._keep(fitted, scalings)
-        history = self._reported_weights(fitted.view_weights)
-        self.view_prior_ = fitted.view_prior
+    def _keep(self, found: dict[str, Any], scalings: list[ViewScaling]) -> None:
+        super()._keep(found, scalings)
+        history = self._reported_weights(found["view_weights_history_"])
+        self.view_prior_ = found["view_prior_"]
         self.view_weights_history_ = history
         self.view_weights_ = history[-1].copy()

@@ -21,7 +21,7 @@ the Frobenius norm for several; the rows of U before the last update of Z are cl
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, ClassVar
@@ -39,7 +39,6 @@ from kedge.anchors.sets import check_counts, checked_given_anchors
 from kedge.core.block_step import PassState, column_layout, solve_block
 from kedge.core.driver_step import (
     Digest,
-    EmbeddingPenalty,
     GivenPenalty,
     SpectralMap,
     Structure,
@@ -51,10 +50,11 @@ from kedge.core.rows import View, build_row_problem
 from kedge.core.view_weights import PublishedWeighting, ViewWeighting
 from kedge.engines.contract import Engine
 from kedge.engines.local import choose_engine
-from kedge.fit import layers_of_clusters, shares_of
+from kedge.fit import fitted_attributes, layers_of_clusters, shares_of
 from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
-from kedge.loop import FittedGraph, IterationReport, warn_not_settled
+from kedge.layers import ShareLabels
+from kedge.loop import IterationReport, LoopResult, warn_not_settled
 from kedge.msgl import MSGL
 from kedge.parameters import COUNT, MSGL_RULES, NOT_NEGATIVE, POSITIVE, SGL_RULES, threads_for
 from kedge.readers.arrays import learn_array_scaling
@@ -65,20 +65,6 @@ Array = NDArray[np.float64]
 ANCHOR_STARTS, LABEL_STARTS = 10, 100
 # The change of Z is looked at only after this many iterations.
 LEAST_ITERATIONS = 5
-
-
-@dataclass(frozen=True)
-class Alternation:
-    """Where the loop ended: Z (held by the engine) and its graph, U before the last update of Z, the last penalty."""
-
-    state: PassState
-    digest: Digest
-    spectrum: SpectralMap
-    embedding: Array
-    penalty: EmbeddingPenalty | None
-    objective: list[float]
-    view_weights: list[Array]
-    settled: bool
 
 
 def alternate(
@@ -93,8 +79,8 @@ def alternate(
     max_iter: int,
     tol: float,
     callback: Callable[[IterationReport], bool | None] | None,
-) -> Alternation:
-    """Update Z, then F, then the weights of the views, until Z hardly changes."""
+) -> tuple[LoopResult, Array]:
+    """Update Z, then F, then the view weights, until Z hardly changes; return also U before the last update of Z."""
     weights = weighting.first(np.full(len(anchors), float(engine.n_rows)), engine.n_rows)
     problem = build_row_problem(anchors, weights=weights.tolist(), ridge=alpha)
     first = None if first_penalty is None else GivenPenalty(beta, first_penalty)
@@ -140,7 +126,7 @@ def alternate(
     assert spectrum is not None
     if embedding is None:  # a single iteration: there is no Z before the last
         embedding = np.asarray(engine.embedding(spectrum.row_map))
-    return Alternation(done, digest, spectrum, embedding, penalty, objective, history, settled or stopped)
+    return LoopResult(done, digest, penalty, objective, history, settled, stopped), embedding
 
 
 def anchors_of_view(rows: View, n_anchors: int, method: str, random_state: RandomState) -> NDArray[Any]:
@@ -203,8 +189,8 @@ class AsPublished:
 
     def _fit_engine(
         self: Any, engine: Engine, rows: Sequence[View], anchors: list[NDArray[Any]], random_state: RandomState
-    ) -> FittedGraph:
-        """Run the loop, cluster the embedding, and gather what was found."""
+    ) -> dict[str, Any]:
+        """Run the loop, cluster the embedding, and gather the fitted attributes."""
         first, shape = self.first_penalty, (engine.n_rows, len(anchors[0]))
         if first is not None:
             first = np.asarray(check_array(first, dtype=np.float64, input_name="first_penalty"))
@@ -212,37 +198,30 @@ class AsPublished:
                 raise ValueError(f"first_penalty must have shape {shape}, got {first.shape}")
         weighting = self._weighting(np.ones(len(anchors)), getattr(self, "gamma", 0.0))
         problem = (float(self.alpha), float(self.beta), weighting, first, self._squared_norm)
-        found = alternate(engine, anchors, self.n_clusters, *problem, self.max_iter, self.tol, self.callback)
-        if not found.settled:
+        found, embedding = alternate(engine, anchors, self.n_clusters, *problem, self.max_iter, self.tol, self.callback)
+        spectrum = found.digest.spectrum
+        assert spectrum is not None
+        if not found.converged and not found.stopped:
             warn_not_settled(self.max_iter, self.tol)
-        labels, centers = cluster_embedding(found.embedding, self.n_clusters, random_state)
+        labels, centers = cluster_embedding(embedding, self.n_clusters, random_state)
         sums = engine.sum_blocks(partial(sum_clusters, GivenLabels(labels), len(centers)))
-        shares, spectrum = shares_of(sums.support), found.spectrum
+        shares = shares_of(sums.support)
         layers = layers_of_clusters(found.digest, shares)
-        return FittedGraph(
-            labels=labels,
-            graph=engine.graph(None),
-            anchors=anchors,
-            used_anchors=np.arange(len(anchors[0])),
-            anchor_labels=self._label_anchors(rows, anchors, labels, sums.support),
-            embedding=found.embedding,
-            anchor_embedding=spectrum.anchor_embedding,
-            centers=centers,
-            row_map=spectrum.row_map,
-            singular_values=spectrum.singular_values,
-            soft_anchors=anchors,
-            set_sizes=[len(anchors[0])],
-            ridge=float(self.alpha),
-            problem_weights=found.state.problems[0].weights,
-            view_weights=np.array(found.view_weights),
-            view_prior=np.ones(len(anchors)),
-            penalty=found.penalty,
-            objective=found.objective,
-            n_components=found.digest.n_components,
-            layers=layers,
-            cluster_shares=shares,
-            confidence_shares=layers.smoothed,
-        )
+        own = ShareLabels(shares, layers.smoothed)
+        sizes, ridge = [len(anchors[0])], float(self.alpha)
+        attributes = fitted_attributes(anchors, sizes, spectrum, centers, layers, own, found, ridge)
+        return attributes | {
+            "labels_": labels,
+            "graph_": engine.graph(None),
+            "anchor_labels_": self._label_anchors(rows, anchors, labels, sums.support),
+            "embedding_": embedding,
+            "anchor_embedding_": spectrum.anchor_embedding,
+            "n_components_": found.digest.n_components,
+            "confidence_": None,
+            "n_near_": None,
+            "locality_": 0.0,
+            "view_prior_": np.ones(len(anchors)),
+        }
 
 
 _RULES: dict[str, list[Any]] = {

@@ -84,25 +84,23 @@ def count_anchors(
     the row problem. ``n_clusters`` is the number of clusters asked for, each of which needs an anchor. ``n_complete``
     is the number of rows that have every view: if all rows of an anchor lack a view, the anchor is undefined there.
     """
-    least = n_clusters or 1
     few_features = not only_rebuilt and n_features <= FEW_FEATURES and n_rows >= LEAST_NEAR_ROWS
-    if not isinstance(n_anchors, str):
-        size = int(n_anchors)
-    elif n_rows <= MOST_REBUILT_ROWS and not few_features:
-        size = max(least, min(round(REBUILT_SHARE * n_rows), MOST_REBUILT_ANCHORS), 1)
+    least, complete = n_clusters or 1, round(REBUILT_SHARE * (n_rows if n_complete is None else n_complete))
+    if n_rows <= MOST_REBUILT_ROWS and not few_features:
+        auto = max(least, min(round(REBUILT_SHARE * n_rows), MOST_REBUILT_ANCHORS), 1)
     elif only_rebuilt:
-        size = max(least, LEAST_NEAR_ANCHORS)
+        auto = max(least, LEAST_NEAR_ANCHORS)
     else:
         affordable = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows)
         rows_per_anchor = SPARSE_ROWS_PER_FINE_ANCHOR if is_sparse else ROWS_PER_FINE_ANCHOR
-        size = max(least, min(FINE_ANCHORS, affordable, n_rows // rows_per_anchor))
-    complete = round(REBUILT_SHARE * (n_rows if n_complete is None else n_complete))
+        auto = max(least, min(FINE_ANCHORS, affordable, n_rows // rows_per_anchor))
     patched = n_rows // ROWS_PER_PATCHED_ANCHOR
     if complete < patched:
         # Fine anchors begin as rows, and would only be near rows that lack the same views.
         only_rebuilt, few_features, patched = True, False, min(patched, LEAST_NEAR_ANCHORS)
-    if isinstance(n_anchors, str) and n_complete is not None and n_complete < n_rows:
-        size = min(size, max(least, complete, patched, 1))
+    if n_complete is not None and n_complete < n_rows:
+        auto = min(auto, max(least, complete, patched, 1))
+    size = auto if isinstance(n_anchors, str) else int(n_anchors)
     many = n_rows > MOST_REBUILT_ROWS and size >= LEAST_NEAR_ANCHORS
     n_near = NEAR_ANCHORS if n_rows < MANY_ROWS else NEAR_ANCHORS_OF_MANY
     near = not only_rebuilt and (many or few_features) and size > n_near
@@ -114,7 +112,8 @@ def count_anchors(
         most_sets = min(MOST_REBUILT_SETS, MOST_REBUILT_ROWS // n_rows)
         n_sets = max(REBUILT_SETS, most_sets) if n_rows <= MOST_REBUILT_ROWS else 1
     coarse: tuple[int, ...] = ()
-    if near and n_clusters is not None and isinstance(n_anchors, str):
+    # Typing the number that "auto" would choose must not change the rest.
+    if near and n_clusters is not None and size == auto:
         own = COARSE_PER_CLUSTER * n_clusters
         affordable = int(np.clip(COARSE_BUDGET // (n_rows * own), 1, REBUILT_SETS))
         coarse = (own,) * (affordable if isinstance(n_init, str) else int(n_init))
