@@ -200,10 +200,10 @@ class AnchorGraphClusterer(
             source = self._source(views, scalings)
             scalings = learn_projection(source, bool(self.signed))
             source = self._source(views, scalings)
-        plan = self._plan(views, scalings, n_clusters)
-        with show_progress(self.verbose) as progress, self._checkpoint_for(views) as checkpoint:
-            fitted = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
-        self._keep(fitted, scalings)
+            plan = self._plan(views, scalings, n_clusters)
+            with show_progress(self.verbose) as progress, self._checkpoint_for(views) as checkpoint:
+                found = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
+        self._keep(found, scalings)
         return self
 
     @contextmanager

@@ -21,7 +21,6 @@ from kedge.engines.checkpoint import Checkpoint
 from kedge.engines.contract import Engine
 from kedge.engines.local import choose_engine
 from kedge.exact import exact_structure
-from kedge.kernels.selection import one_thread_per_library
 from kedge.layers import (
     Layers,
     ShareLabels,
@@ -78,8 +77,7 @@ def fit_rows(source: RowSource, plan: FitPlan, random_state: RandomState, progre
         return bool(plan.callback is not None and plan.callback(report))
 
     try:
-        with one_thread_per_library():
-            return _fit_rows(source, plan, random_state, progress, count)
+        return _fit_rows(source, plan, random_state, progress, count)
     except KeyboardInterrupt:
         advice = (
             "to stop early and keep the result so far, pass a callback that returns True, or set max_iter"
@@ -112,10 +110,11 @@ def _fit_rows(
     problems = build_problems(sets.views, sets.sizes, sets.n_near, weights, ridge, plan.locality, signed)
     setting = _Setting(source, plan, sets, prior, layout, unit, ridge)
     state = PassState(problems)
+    n_columns = state.n_columns
     progress.begin("iteration 1", source.n_rows)
     engine = choose_engine(
         source,
-        state.n_columns,
+        n_columns,
         plan.n_threads,
         scratch_folder=plan.scratch_folder,
         checkpoint=plan.checkpoint,

@@ -1,4 +1,4 @@
-"""What a fitted anchor graph says: other layers of its tree, and new rows."""
+"""What a fitted anchor graph can tell: other layers of its tree, and labels of new rows."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,18 +24,18 @@ from kedge.layers import Layers, ShareLabels, label_by_shares
 from kedge.parameters import threads_for
 from kedge.readers.arrays import ArraySource
 
-# Rows whose weights in all clusters are in memory together, and new rows that are not worth cutting into blocks.
+# Rows whose weights in all clusters are held at a time, and the number of new rows that are not cut into blocks.
 _ROWS_AT_ONCE, _ROWS_ALONE = 1 << 16, 1 << 8
 
 
 class FittedAnchorGraph:
-    """The part of the estimators that reads a fit; :class:`AnchorGraphClusterer` makes one."""
+    """The part of the estimators that uses a fit; :class:`kedge.clusterer.AnchorGraphClusterer` makes one."""
 
     n_neighbors: int
     n_jobs: int | None
     predict_with: str
     signed: bool
-    # What a fit leaves; model files are checked against these types.
+    # The fitted attributes; model files are checked against these types.
     graph_: Any
     labels_: Any
     embedding_: Any
@@ -70,14 +70,14 @@ class FittedAnchorGraph:
     scalings_: list[dict[str, Any]]
 
     def __sklearn_tags__(self) -> Any:
-        """Say that sparse input is welcome and that float32 stays float32."""
+        """Return tags which say that sparse input is fine and that float32 stays float32."""
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _per_view(self, parts: list[Any]) -> Any:
-        """Return a list with one member per view in the form of the estimator's attributes."""
+        """Turn a list with one member per view into the form of the estimator's attributes."""
         raise NotImplementedError
 
     def _from_per_view(self, attribute: Any) -> list[Any]:
@@ -95,7 +95,7 @@ class FittedAnchorGraph:
         return self._per_view([s.restore(own) for s, own in zip(self._scalings(), reduced, strict=True)])
 
     def labels_at(self, n_clusters: int) -> Any:
-        """Return the labels of another layer of the tree, without a new fit.
+        """Return the labels for another number of clusters, without a new fit.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class FittedAnchorGraph:
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Cluster of each row of the fit, numbered by first rows.
+            Cluster of each row, numbered by first rows.
         """
         check_is_fitted(self)
         if _checked_layer(n_clusters, self.n_communities_, self.n_clusters_) == self.n_clusters_:
@@ -115,7 +115,7 @@ class FittedAnchorGraph:
         return np.concatenate([labels.of(block) for block in rows.blocks()])
 
     def _shares_at(self, n_clusters: int) -> ShareLabels:
-        """Return the shares of each anchor in the clusters of a layer, numbered by the first rows of the fit."""
+        """Return the shares of each anchor in the clusters of a layer, numbered by first rows."""
         if _checked_layer(n_clusters, self.n_communities_, self.n_clusters_) == self.n_clusters_:
             return ShareLabels(self.cluster_shares_, self.confidence_shares_)
         layers = Layers(self.community_shares_, self.smoothed_shares_, self.tree_)
@@ -151,7 +151,7 @@ class FittedAnchorGraph:
             raise ValueError(f"n_neighbors={self.n_neighbors} is more than the {len(labels)} anchors; lower it")
         vote = partial(_vote, anchors, self.problem_weights_.tolist(), labels, self.n_neighbors)
         if source.in_memory and len(views.names) == 1:
-            # One call for all rows: the search for neighbours brings its own blocks and threads.
+            # One call for all rows: scikit-learn's search has its own blocks and threads.
             return vote(RowBlock(slice(0, views.n_rows), source.read(slice(0, views.n_rows))))
         return self._map_new_rows(source, vote, width=None, dtype=np.int64)
 
@@ -160,13 +160,13 @@ class FittedAnchorGraph:
         return self._map_new_rows(source, self._embedder().embed, width=width, dtype=source.dtype)
 
     def _damping(self) -> NDArray[np.float64] | None:
-        """Return what damps the directions of the embedding before centres are compared; None leaves them."""
+        """Return the factors that damp the embedding before it is compared with centres; None for no damping."""
         return self.singular_values_
 
     def _map_new_rows(
         self, source: ArraySource, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any
     ) -> Any:
-        """Apply a function to new rows: all at once if they are few and in memory, else block by block."""
+        """Apply a function to new rows: at once if they are few and in memory, block by block otherwise."""
         if source.in_memory and source.n_rows <= _ROWS_ALONE:
             rows = slice(0, source.n_rows)
             with one_thread_per_library():
@@ -195,7 +195,7 @@ class FittedAnchorGraph:
         return RowEmbedder(problems, self.row_map_[columns], penalty, self.n_iter_, self.anchor_embedding_.shape[1])
 
     def _anchor_of_columns(self) -> NDArray[np.intp]:
-        """Return which anchor each column of the coefficients belongs to."""
+        """Return the anchor of each column of the coefficients."""
         if not self.signed:
             return np.arange(len(self.row_map_))
         return column_layout(self.anchor_set_sizes_.tolist(), self.signed).anchor_of
@@ -208,9 +208,9 @@ class FittedAnchorGraph:
 class RowEmbedder:
     """Solves rows against fixed anchors and embeds them.
 
-    With a structure penalty the weights of a row depend on its own embedding. As in a fit the first solution leaves the
-    penalty out and the following ones start from the last; their number is fixed, so that a row ends alike whichever
-    rows it comes with.
+    With a structure penalty the weights of a row depend on its own embedding. As in a fit, the first solution leaves
+    the penalty out, and each of the next ones starts from the one before. Their number is fixed, so the result for a
+    row does not depend on the rows that come with it.
     """
 
     problems: tuple[RowProblem | NearProblem, ...]
@@ -220,7 +220,7 @@ class RowEmbedder:
     n_kept: int
 
     def weights(self, block: RowBlock, n_threads: int = 1) -> sparse.csr_array:
-        """Return the coefficients of these rows; those the block may carry are not looked at."""
+        """Return the coefficients of these rows; coefficients in the block are ignored."""
         near = [problem for problem in self.problems if isinstance(problem, NearProblem)]
         if near:
             return nearest_weights(near, block.views, block.observed)
@@ -237,7 +237,7 @@ class RowEmbedder:
         return np.ascontiguousarray(self.embed_all(block, n_threads)[:, : self.n_kept])
 
     def embed_all(self, block: RowBlock, n_threads: int = 1) -> NDArray[Any]:
-        """Return the same with the further directions that labels are decided in."""
+        """Return the embedding with the additional directions that decide labels."""
         coefficients = self.weights(block, n_threads)
         return np.asarray(coefficients @ self.row_map.astype(coefficients.dtype))
 
@@ -268,7 +268,7 @@ def _confidence(embedder: RowEmbedder, shares: ShareLabels, block: RowBlock) -> 
 
 
 class _GraphRows:
-    """The rows of a finished graph, block by block, as far as labels need them."""
+    """The rows of a finished graph, block by block."""
 
     def __init__(self, graph: Any) -> None:
         # On disk, on the workers of a cluster, or in memory.
@@ -294,7 +294,7 @@ class _GraphRows:
 
 
 def _checked_layer(n_clusters: Any, n_communities: int, n_found: int) -> int:
-    """Return a number of clusters that the tree has, or that the fit found."""
+    """Check that the tree, or the fit, has that many clusters."""
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
         raise TypeError(f"n_clusters={n_clusters!r} should be an int from 1 to {n_communities}")
     if not 1 <= n_clusters <= n_communities and n_clusters != n_found:

@@ -12,12 +12,12 @@ With several views, Z is shared and each view v has a weight lambda_v that is le
     min over Z, F, lambda of  sum_v lambda_v |X_v - A_v Z'|^2 + alpha |Z|^2 + beta Tr(F' L F) + sum_v lambda_v^gamma.
 
 :func:`alternate` is the loop of both algorithms. Equations (12) to (15) show that with k exact components and a large
-alpha the model is k-means; nothing is computed from them.
+alpha the model is k-means; they are not needed for computing.
 
-The authors' release decides what the paper leaves open, and is followed here: anchors are the centres of ten k-means
-runs in each view on its own; F starts uniform, so that the first penalty is zero but for rounding; the loop ends after
-more than five iterations, once Z changes by less than ``tol`` relative to itself, in the spectral norm for one view and
-the Frobenius norm for several; the rows of U before the last update of Z are clustered by 100 runs of k-means.
+Where the paper leaves something open, this follows the authors' release. Anchors are the centres of ten k-means runs in
+each view. F starts uniform, so that the first penalty is zero up to rounding. The loop runs for more than five
+iterations, until Z changes by less than ``tol`` relative to itself, in the spectral norm for one view and the Frobenius
+norm for several. The rows of U before the last update of Z are clustered by 100 runs of k-means.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ from kedge.sgl import SGL
 Array = NDArray[np.float64]
 
 ANCHOR_STARTS, LABEL_STARTS = 10, 100
-# The change of Z is looked at only after this many iterations.
+# The change of Z is tested only after this many iterations.
 LEAST_ITERATIONS = 5
 
 
@@ -139,7 +139,7 @@ def anchors_of_view(rows: View, n_anchors: int, method: str, random_state: Rando
 
 
 def cluster_embedding(embedding: Array, n_clusters: int, random_state: RandomState) -> tuple[NDArray[np.int64], Array]:
-    """Run k-means on the rows of U as they are; return labels, and centres of the clusters that hold a row."""
+    """Run k-means on the rows of U; return labels, and centres of the clusters that hold a row."""
     labels, centers = published_kmeans(embedding, n_clusters, random_state, LABEL_STARTS)
     kept = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
     return np.searchsorted(kept, labels).astype(np.int64), np.asarray(centers, dtype=np.float64)[kept]
@@ -148,11 +148,11 @@ def cluster_embedding(embedding: Array, n_clusters: int, random_state: RandomSta
 class AsPublished:
     """What the two estimators share: a fit by :func:`alternate`, and predictions from it."""
 
-    # What the paper does not have.
+    # The paper has no mirrored anchors.
     signed = False
 
     def _damping(self) -> None:
-        """Compare new rows with the centres as they are."""
+        """Compare new rows with the centres without damping."""
 
     def _fit_views(self: Any, views: Views) -> Any:
         random_state = check_random_state(self.random_state)
@@ -165,7 +165,7 @@ class AsPublished:
             ]
             source = self._source(views, scalings)
             if not source.in_memory:
-                raise ValueError("the published algorithm goes over all rows at once: load X into memory")
+                raise ValueError("the published algorithm needs all rows at once: load X into memory")
             whole = slice(0, source.n_rows)
             rows, observed = source.read(whole), source.observed(whole)
             if isinstance(self.anchors, str):
@@ -263,7 +263,7 @@ class PublishedSGL(AsPublished, SGL):
     Attributes
     ----------
     labels_, graph_, anchors_, anchor_labels_, embedding_, anchor_embedding_, objective_, n_iter_, n_components_
-        As in :class:`kedge.SGL`, whose other attributes are there, too; ``confidence_`` is None.
+        As in :class:`kedge.SGL`, like all other attributes; ``confidence_`` is None.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {name: SGL_RULES[name] for name in _SHARED} | _RULES
@@ -330,7 +330,7 @@ class PublishedMSGL(AsPublished, MSGL):
     Attributes
     ----------
     labels_, graph_, view_weights_, view_weights_history_
-        As in :class:`kedge.MSGL`, whose other attributes are there, too; the weights do not sum to one.
+        As in :class:`kedge.MSGL`, like all other attributes; the weights do not sum to one.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -374,5 +374,5 @@ class PublishedMSGL(AsPublished, MSGL):
         return weights
 
     def _label_anchors(self, views: Sequence[View], anchors: list[NDArray[Any]], labels: Any, support: Array) -> Any:
-        """Give each anchor the cluster whose rows lean on it most; side by side, the views decide where none does."""
+        """Give each anchor the cluster whose rows use it most, or that of the nearest used anchor over all views."""
         return label_anchors(support, np.hstack(anchors))

@@ -16,41 +16,42 @@ from kedge.view_forms import check_matrix
 class SGL(AnchorGraphClusterer):
     """Cluster rows by the graph of weights that rebuild them from anchor points.
 
-    Few rows are each written as a convex combination of m anchors, by ridge-regularised least squares over the simplex;
-    many rows are joined to their nearest anchors. The weights are a bipartite graph between rows and anchors, which is
-    cut into communities; these are merged, the pair that loses least modularity first, down to ``n_clusters``. Wide
-    rows are projected onto at most 100 principal components first. For n rows, d features and s weights per row, a pass
-    takes O(n m d + n m s) time, and memory beyond X is O(n s + m^2). Without the structure penalty (``beta=0``) one
-    pass is the whole fit.
+    If there are few rows, each is written as a convex combination of m anchors, by ridge-regularised least squares over
+    the simplex; if there are many, each is joined to its nearest anchors. The weights form a bipartite graph between
+    rows and anchors. It is cut into communities, which are merged down to ``n_clusters``, the pair that loses least
+    modularity first. Wide rows are projected onto at most 100 principal components first. For n rows, d features and s
+    weights per row, a pass takes O(n m d + n m s) time and O(n s + m^2) memory beyond X. Without the structure penalty
+    (``beta=0``) one pass is the whole fit.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters; "auto" takes as many as the data suggests, see ``auto_report_["n_clusters"]``. Advice, not
-        proof. Other numbers come from the same fit: see :meth:`labels_at`.
+        Number of clusters; "auto" takes the number that the data suggests, see ``auto_report_["n_clusters"]``. You get
+        other numbers from the same fit with :meth:`labels_at`.
     n_clusters_range : tuple of two ints or None, default=None
-        Least and most clusters that "auto" may find; None sets no limits.
+        Smallest and largest number of clusters that "auto" may find; None sets no limits.
     n_anchors : int or "auto", default="auto"
-        Number of anchors of one set. "auto" takes two for every three rows, at most 1,200, up to 4,000 rows, and up to
-        3,000 beyond, or where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest
-        anchors; otherwise, and with fewer than 400 anchors, it is rebuilt from all anchors of a set.
+        Number of anchors of one set. "auto" takes two for every three rows up to 4,000 rows, but at most 1,200, and up
+        to 3,000 for more rows, or if rows have at most 10 features. In the last two cases a row is joined to its 3 to 5
+        nearest anchors; otherwise, or with fewer than 400 anchors, it is rebuilt from all anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or array, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, of shape (n_anchors,
         n_features) and in the units of X.
     alpha : float or "auto", default=0.1
-        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, means the default.
+        Ridge on the weights: larger values spread a row over more anchors. "auto" means the default, here and below.
     beta : float or "auto", default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
     locality : float or "auto", default="auto"
-        Weight of the distance to each anchor where rows are rebuilt: near anchors are preferred. Zero is the published
+        Weight of the distance to each anchor when rows are rebuilt, which favours near anchors. Zero is the published
         model; "auto" is 0.02.
     scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, default="auto"
         How X is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to unit
         length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts, "l2"
-        for other sparse rows, "zscore" for dense columns in different units, else "none"; see
-        ``scalings_[0]["kind"]``. Learnt in ``fit``, applied in ``predict``.
+        for other sparse rows, "zscore" for dense columns in different units and "none" otherwise; see
+        ``scalings_[0]["kind"]``. Learnt in ``fit`` and applied in ``predict``.
     penalty_scale : {"relative", "absolute"}, default="relative"
-        Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
+        "relative" measures ``alpha`` in units of the spread of the anchors, and ``beta`` in that times n_samples /
+        n_clusters. "absolute" takes both as they are.
     penalty : {"centroid", "degree"}, default="centroid"
         "centroid" never lets the objective rise; "degree" is the published form.
     partition : {"communities", "spectral"}, default="communities"
@@ -63,15 +64,15 @@ class SGL(AnchorGraphClusterer):
     n_neighbors : int, default=1
         How many nearest anchors decide, by majority, with ``predict_with="anchors"``.
     predict_with : {"graph", "anchors"}, default="graph"
-        "graph" weighs a row as ``fit`` does and takes the cluster that holds most of its weight, so fitted rows keep
-        their labels; "anchors" takes the nearest labelled anchors.
+        "graph" weighs a row as ``fit`` does and takes the cluster with most of its weight, so fitted rows keep their
+        labels; "anchors" lets the nearest anchors decide.
     max_iter : int, default=100
-        Most passes over the rows.
+        Largest number of passes over the rows.
     tol : float, default=1e-4
         The fit ends when the objective falls by less than this share in a pass.
     n_init : int or "auto", default="auto"
-        Sets of anchors whose graphs are joined: less luck, more time. "auto" takes four up to 4,000 rows, beyond that
-        as many as stay affordable, from one to three.
+        Number of anchor sets whose graphs are joined; more sets depend less on luck and take more time. "auto" takes
+        at least four up to 4,000 rows, and one to three for more rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the anchors and of the search for communities.
     n_jobs : int or None, default=None
@@ -79,30 +80,30 @@ class SGL(AnchorGraphClusterer):
     verbose : int, default=0
         1 shows progress on a terminal (needs rich).
     callback : callable or None, default=None
-        Called after every iteration with a report (iteration, objective, n_components, seconds); if it returns True the
-        fit ends there and keeps the result so far.
+        Called after every iteration with a report (iteration, objective, n_components, seconds). If it returns True,
+        the fit stops and keeps the result so far.
     scratch_folder : path or None, default=None
-        Where the weights of rows on disk are kept between passes, in files without a name that vanish with the model or
-        the process; None means the folder for temporary files.
+        Storage: where the weights of rows on disk are kept between passes, in temporary files that vanish with the
+        model or the process. None means the folder for temporary files.
     checkpoint : path or None, default=None
-        Folder in which every finished pass is recorded. A fit of the same data and parameters that is started again
-        with it, after a crash or an interrupt, goes on from there and ends with the same result; it is emptied at the
-        end. Needs an integer ``random_state``.
+        Storage: folder that records every finished pass. After a crash or an interrupt, a fit of the same data with the
+        same parameters continues from there and ends with the same result. It is emptied at the end. Needs an integer
+        ``random_state``.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, consecutive from 0, as a rule in the order of their first rows.
+        Cluster of each row, from 0, usually in the order of first rows.
     graph_ : CSR array of shape (n_samples, n_anchors)
         Weights of the rows on the anchors; nonnegative, rows sum to one.
     anchors_ : ndarray of shape (n_anchors, n_features)
-        The anchors of all sets, in the units of the scaled rows; with ``structure="exact"`` those that the graph uses.
+        The anchors of all sets, in the units of the scaled rows; with ``structure="exact"``, only those in use.
     anchor_labels_ : ndarray of shape (n_anchors,)
         Cluster of each anchor.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        Left singular vectors of the scaled graph, times sqrt(1/2); of the soft graph also with ``structure="exact"``.
+        Left singular vectors of the scaled (soft) graph, times sqrt(1/2).
     anchor_embedding_ : ndarray of shape (n_anchors, n_clusters)
-        Right singular vectors, likewise.
+        Right singular vectors, times sqrt(1/2).
     objective_ : ndarray of shape (n_iter_,)
         The full objective at the end of each iteration.
     n_iter_ : int
@@ -110,34 +111,39 @@ class SGL(AnchorGraphClusterer):
     n_clusters_ : int
         Number of clusters in ``labels_``.
     n_communities_ : int
-        Number of communities before they are merged; the finest layer.
+        Number of communities before merging; the finest layer.
     tree_ : ndarray of shape (n_communities_ - 1, 4)
-        The merges, as in SciPy's linkage: the two that merge (communities are 0 to ``n_communities_ - 1``, row t makes
-        ``n_communities_ + t``), the modularity lost, and the size of the union (rows up to 4,000 rows, anchors beyond).
+        The merges, as in SciPy's linkage: the two that merge (communities are 0 to ``n_communities_ - 1``, and row t
+        makes ``n_communities_ + t``), the modularity lost, and the size of the union (in rows up to 4,000 rows, in
+        anchors for more).
     confidence_ : ndarray of shape (n_samples,) or None
-        How sure each label is, from 0 to 1: how much less the next cluster holds of the row's surroundings than its
-        own does. Rows below 0.5 are worth a look. None after :meth:`as_published`.
+        How sure each label is, from 0 to 1: how far the second cluster is behind in the row's neighbourhood. Look at
+        rows below 0.5. None after :meth:`as_published`.
     auto_report_ : dict or None
         With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
         ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.
-        None if the number was given.
     locality_ : float
-        The locality of ``graph_``: the parameter, or what the data decided.
+        The locality of ``graph_``.
     n_components_ : int
-        Connected components of ``graph_`` that hold a row.
+        Number of connected components of ``graph_`` that hold a row.
     singular_values_ : ndarray of shape (n_directions,)
-        Leading singular values of the scaled graph, in [0, 1]; as many ones as it has components. There are n_clusters
-        directions; with ``partition="spectral"`` 1.2 times as many, rounded up, each damped by the square of its value.
+        Leading singular values of the scaled graph, in [0, 1]; there is a one for each component. There are n_clusters
+        directions; with ``partition="spectral"`` 1.2 times as many, each damped by the square of its value.
     cluster_centers_ : ndarray of shape (n_clusters, n_directions) or None
-        With ``partition="spectral"``, centres of the clusters among the damped rows at unit length.
+        With ``partition="spectral"``, centres of the clusters in the damped embedding at unit length.
     ridge_factors_ : ndarray of shape (n_clusters,) or None
-        With ``structure="exact"``, by how much the ridge of each cluster was raised to connect it.
-    embedding_anchors_ : ndarray of shape (n_all_anchors, n_components)
-        The anchors that ``transform`` and prediction by the graph use, on the principal components.
+        With ``structure="exact"``, the factor by which the ridge of each cluster was raised to connect it.
     scalings_ : list of dicts
         How X was scaled and projected: "kind" and what was learnt.
-    anchor_set_sizes_ : ndarray of shape (n_sets,)
-        How many of them belong to each set.
+    embedding_anchors_, anchor_set_sizes_, n_near_, ridge_
+        What ``predict`` uses: the anchors of all sets on the principal components, the size of each set, how many
+        nearest anchors a row is joined to (None: it is rebuilt from all), and the ridge in absolute units.
+    graph_anchors_, used_anchors_, row_map_, problem_weights_, penalty_weight_, penalty_targets_
+        Also used by ``predict``: the anchors in ``graph_`` and their numbers, the map from weights to the embedding,
+        the view weights, and the structure penalty.
+    community_shares_, smoothed_shares_, cluster_shares_, confidence_shares_
+        Also used by ``predict``: how the weight on each anchor is shared among communities and among clusters, as it
+        is (for labels) and smoothed (for confidence).
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -223,7 +229,7 @@ class SGL(AnchorGraphClusterer):
         """Return an estimator that follows the authors' release step for step.
 
         Penalties are absolute, the structure penalty has the published form, anchors come from ten k-means runs on all
-        rows, the release's stopping rule ends the loop, and k-means on the embedding gives the clusters.
+        rows, the loop has the release's stopping rule, and k-means on the embedding gives the clusters.
 
         Parameters
         ----------
@@ -248,8 +254,8 @@ class SGL(AnchorGraphClusterer):
         Parameters
         ----------
         X : array-like, sparse matrix, or rows on disk, of shape (n_samples, n_features)
-            The rows to cluster; sparse input is never made dense. A path, a memory map, a Zarr array or an HDF5
-            dataset is read block by block: see "How large can it get" in the documentation.
+            The rows to cluster; sparse input stays sparse. A path, a memory map, a Zarr array or an HDF5 dataset is
+            read block by block: see "How large can it get" in the documentation.
         y : None
             Ignored.
 
@@ -263,9 +269,7 @@ class SGL(AnchorGraphClusterer):
     def predict(self, X: Any, *, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
         """Give new rows the clusters of the fit.
 
-        With ``predict_with="graph"`` a row is weighed as in ``fit`` and gets the cluster that holds most of its weight,
-        with ``partition="spectral"`` that of the nearest centre; with "anchors" the nearest ``n_neighbors`` labelled
-        anchors decide.
+        How is set by ``predict_with``; with ``partition="spectral"``, "graph" takes the nearest centre.
 
         Parameters
         ----------
@@ -274,14 +278,14 @@ class SGL(AnchorGraphClusterer):
         n_clusters : int or None, default=None
             Another layer of the tree, as in :meth:`labels_at`; None means ``n_clusters_``.
         return_confidence : bool, default=False
-            Whether to return how sure the labels are as well.
+            Whether to return the confidence, too.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Cluster of each row; of Dask arrays a lazy Dask array.
+            Cluster of each row; a lazy Dask array if X is one.
         confidence : ndarray of shape (n_samples,)
-            How sure each label is, as ``confidence_``; only with ``return_confidence``.
+            How sure each label is; only with ``return_confidence``.
         """
         return self._predict_views(self._read(X, reset=False), n_clusters, return_confidence)
 
@@ -296,12 +300,12 @@ class SGL(AnchorGraphClusterer):
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_clusters)
-            In the space of ``embedding_``; of Dask arrays a lazy Dask array.
+            In the space of ``embedding_``; a lazy Dask array if X is one.
         """
         return self._transform_views(self._read(X, reset=False))
 
     def _read(self, X: Any, reset: bool) -> Views:
-        """Check X, in memory or not; ``reset`` in fit, else it must have the features of the fit."""
+        """Check X, which must have the features of the fit unless ``reset`` is set."""
         if not reset:
             check_is_fitted(self)
         return Views([check_matrix(self, X, reset=reset)], ("X",))

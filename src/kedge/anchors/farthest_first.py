@@ -14,15 +14,15 @@ Array = NDArray[np.float64]
 # Sweeps of coordinate descent and steps of fixed signs between two looks at the bounds.
 SWEEPS = 2
 SIGN_STEPS = 8
-# Keeps linear systems solvable; moves slopes, and so the lower bound, by as much times the fidelity.
+# Keeps linear systems solvable; the lower bound moves by this times the fidelity.
 _RIDGE = 1e-14
 
 
 def lasso_bounds(gram: Array, products: Array, coefficients: Array, fidelity: float) -> tuple[Array, Array]:
     """Return upper and lower bounds of the costs at the given coefficients; they meet at the solution.
 
-    ``gram`` holds the inner products of the k dictionary rows, with ones on the diagonal, ``products`` those of n unit
-    vectors with them, and ``fidelity`` is the weight of the squared error, above 1. O(n k^2).
+    ``gram`` holds the inner products of the dictionary rows, with ones on the diagonal, ``products`` those of the unit
+    vectors with them, and ``fidelity``, above 1, is the weight of the squared error.
     """
     correlations = products - coefficients @ gram
     # x'r and r'r for the residual r = x - c D, with x'x = 1.
@@ -38,11 +38,9 @@ def lasso_bounds(gram: Array, products: Array, coefficients: Array, fidelity: fl
 
 
 def improve_lasso(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
-    """Return better coefficients: sweeps of coordinate descent to find the signs, then steps that keep them.
+    """Return better coefficients of all problems: coordinate descent to find the signs, then steps that keep them.
 
-    Coordinate descent alone creeps when dictionary rows are alike; with the right signs one linear system is exact.
-    All n problems go side by side. O(n a^2) per sweep and O(n b^3) per step for a coordinates in use by some problem
-    and at most b by any one.
+    Coordinate descent alone is slow if dictionary rows are alike; with the right signs, one linear system is exact.
     """
     improved = _sweep(gram, products, coefficients, fidelity)
     costs = _costs(gram, products, improved, fidelity)
@@ -50,7 +48,7 @@ def improve_lasso(gram: Array, products: Array, coefficients: Array, fidelity: f
     for _ in range(SIGN_STEPS):
         stepped = _step_within_signs(gram, products[rows], improved[rows], fidelity)
         after = _costs(gram, products[rows], stepped, fidelity)
-        # The solution, or a singular system, yields no descent and ends the steps of its problem.
+        # A problem that no longer improves is solved, or its system is singular.
         better = after < costs[rows]
         rows = rows[better]
         if not len(rows):
@@ -60,11 +58,11 @@ def improve_lasso(gram: Array, products: Array, coefficients: Array, fidelity: f
 
 
 def _sweep(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
-    """Sweep the coordinates that are in use or break the optimality condition for some problem."""
+    """Sweep the coordinates that some problem uses, or for which it misses the optimality condition."""
     threshold = 1.0 / fidelity
     correlations = products - coefficients @ gram
     swept = np.flatnonzero((coefficients != 0).any(axis=0) | (np.abs(correlations) > threshold).any(axis=0))
-    # One coordinate of all problems is then one stretch of memory.
+    # Transposed, one coordinate of all problems is contiguous.
     values = np.ascontiguousarray(coefficients[:, swept].T)
     slopes = np.ascontiguousarray(correlations[:, swept].T)
     local = np.ascontiguousarray(gram[np.ix_(swept, swept)])
@@ -80,10 +78,10 @@ def _sweep(gram: Array, products: Array, coefficients: Array, fidelity: float) -
 
 
 def _step_within_signs(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
-    """Go toward the minimiser for the present signs, K_SS c_S = p_S - sign(c_S) / fidelity, as far as signs allow."""
+    """Go as far as signs allow towards the minimiser for these signs, K_SS c_S = p_S - sign(c_S) / fidelity."""
     used = coefficients != 0
     width = int(used.sum(axis=1).max(initial=0))
-    # The coordinates in use come first; the rest of a problem with fewer is padding.
+    # The coordinates in use come first; problems with fewer of them are padded.
     support = np.argsort(~used, axis=1, kind="stable")[:, :width]
     inside = np.take_along_axis(used, support, axis=1)
     now = np.take_along_axis(coefficients, support, axis=1)
@@ -111,35 +109,30 @@ def _costs(gram: Array, products: Array, coefficients: Array, fidelity: float) -
 
 LEAST_CANDIDATES, CANDIDATES_PER_ANCHOR = 5_000, 5
 FIDELITY = 150.0
-# Costs closer than the larger of these, the second times fidelity^2, count as equal: rounding keeps bounds apart.
+# Costs that differ by less than the larger of these (the second times fidelity^2) count as equal, because of rounding.
 TOLERANCE, ROUNDING = 1e-9, 1e-13
-# Problems improved at a time while looking for the worst represented row.
+# Problems improved at a time in the search for the worst row.
 BATCH = 32
-# Rounds of improvement per anchor: far more than are needed, unless costs are equal beyond rounding.
+# Rounds of improvement per anchor: far more than needed, unless costs are equal up to rounding.
 MAX_ROUNDS = 200
 
 
 def farthest_first_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
-    """Return the rows chosen by :func:`farthest_first_rows`, as they stand in X."""
+    """Return the rows of X that :func:`farthest_first_rows` chooses."""
     return dense_rows(X, farthest_first_rows(X, n_anchors, random_state))
 
 
 def farthest_first_rows(
     X: Any, n_anchors: int, random_state: RandomState, *, fidelity: float = FIDELITY
 ) -> NDArray[np.intp]:
-    """Choose rows greedily: a random one, then always the one worst represented by those chosen.
+    """Choose rows greedily: a random one, then always the one that the chosen rows rebuild worst.
 
-    The cost of a row x, at unit length, is min_c ||c||_1 + (fidelity / 2) ||x - c D||^2 over the chosen rows D, at unit
-    length too. Zero rows are never chosen; of several rows on one line one is chosen.
+    The cost of a row x is min_c ||c||_1 + (fidelity / 2) ||x - c D||^2 over the chosen rows D, all at unit length. Zero
+    rows are never chosen, and only one row of each line is. Returns row numbers in the order chosen; fewer than
+    ``n_anchors`` if every candidate lies on a chosen line.
 
-    Returns row numbers in the order chosen; fewer than ``n_anchors`` when every candidate lies on a chosen line.
-    ``fidelity`` must exceed 1, below which all costs are equal.
-
-    Candidates are a uniform sample of s = max(5000, 5 n_anchors) rows; exact ties are broken by a random order, which
-    also gives the first row. Costs only fall as rows are added, so earlier costs are upper bounds, and only rows whose
-    bound exceeds the best lower bound are looked at (lazy search). O(s n_anchors d) for inner products and
-    O(s n_anchors^2) to keep the bounds, plus the lasso problems of the rows looked at. Memory 2 s n_anchors numbers
-    beside the candidates in float64.
+    Candidates are a uniform sample in random order, which breaks ties. Costs only fall as rows are added, so earlier
+    costs are upper bounds, and only rows whose bound exceeds the best lower bound are solved again (lazy search).
 
     References
     ----------
@@ -175,7 +168,7 @@ class _LazySearch:
         self.coefficients = np.zeros((n_rows, capacity))
         self.gram = np.zeros((capacity, capacity))
         self.upper = np.full(n_rows, 0.5 * fidelity)
-        # A row at the angle t to a single chosen row costs about (fidelity - 1) t^2 / 2 more than the chosen row.
+        # A row at the angle t to a chosen row costs about (fidelity - 1) t^2 / 2 more than the chosen row.
         self.on_a_chosen_line = 1.0 - 0.5 / fidelity + (fidelity - 1.0) * SAME_LINE
 
     @property
@@ -183,7 +176,7 @@ class _LazySearch:
         return len(self.chosen)
 
     def choose(self, row: int) -> None:
-        """Add a row to the chosen ones and lower all bounds by the best step along it alone."""
+        """Add a row to the chosen ones and lower all bounds by the best step along it."""
         k = self.n_chosen
         products = cosines(self.units, dense_rows(self.units, np.array([row])))[:, 0]
         self.chosen.append(row)
@@ -198,9 +191,9 @@ class _LazySearch:
         self.upper[self.chosen] = -1.0
 
     def find_worst(self) -> int | None:
-        """Return the candidate of the largest cost, or None if every candidate lies on a chosen line.
+        """Return the candidate with the largest cost, or None if every candidate lies on a chosen line.
 
-        Bounds are tightened until no other candidate can cost more than the best by the tolerance.
+        Bounds are tightened until no other candidate can cost more.
         """
         lower = np.full(len(self.upper), -np.inf)
         for _ in range(MAX_ROUNDS):

@@ -16,7 +16,7 @@ Rows = NDArray[np.intp]
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 10
 SPLIT_ROUNDS = 10
 REDRAWS = 5
-# Singular values only rank the splits: a relative change below this ends the search for one.
+# Singular values only rank the splits: the search for one ends when it changes by less than this share.
 _PRECISION = 1e-6
 _LANCZOS_STEPS = 20
 _ROUNDING = 1e-12
@@ -47,12 +47,8 @@ class Split:
 def hierarchical_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
     """Return one row per leaf of :func:`grow_leaves`: the one closest in direction to the leaf's first singular vector.
 
-    Fewer are returned when the rows have fewer directions. Several calls give several sets of anchors: both the sample
-    and the seeds of the splits are drawn.
-
-    The tree grows on a uniform sample of s = max(5000, 10 n_anchors) rows, zero rows left out, all at unit length. A
-    level of the tree costs O(s d) times at most 10 rounds of each split and 20 steps for each singular value; a
-    balanced tree has log2(n_anchors) levels, the worst has n_anchors. Memory: the sample in float64 and a copy.
+    The tree grows on a uniform sample of the nonzero rows, at unit length. There are fewer anchors than asked for if
+    the rows have fewer directions.
 
     References
     ----------

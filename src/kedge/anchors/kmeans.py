@@ -1,4 +1,4 @@
-"""Anchors by k-means, dense and sparse rows alike."""
+"""Anchors by k-means, for dense and sparse rows."""
 
 import warnings
 from typing import Any
@@ -16,23 +16,19 @@ from kedge.anchors.rows import cluster_lines, fill_up, seed_lines, unit_rows
 from kedge.core.rows import BLOCK_ENTRIES, dense_rows, sample_rows, take_rows
 from kedge.user_warnings import warn_user
 
-# k-means on more rows than this per anchor moves the centres little and costs in proportion.
+# More rows per anchor would hardly move the centres and cost in proportion.
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
-# Seeding reads its rows once per anchor at the speed of memory, so it gets fewer of them than the rounds do.
+# Seeding reads its rows once per anchor, so it gets fewer rows than the rounds do.
 LEAST_SEED_SAMPLE, SEED_ROWS_PER_ANCHOR = 1_000, 5
 MAX_ROUNDS = 20
 PUBLISHED_ROUNDS = 100
 
 
 def kmeans_anchors(X: Any, n_anchors: int, random_state: RandomState, *, signed: bool = False) -> NDArray[Any]:
-    """Return the k-means centres of a bounded sample of the rows; fewer where it has fewer distinct rows.
+    """Return the k-means centres of a sample of bounded size; fewer if it has fewer distinct rows.
 
-    With ``signed`` lines are clustered instead of points: assigned by |cosine|, averaged after turning each row to the
-    side of its centre, with centres of unit length and zero rows left out.
-
-    With s = max(5000, 50 n_anchors) sampled rows of d features: at most 20 rounds of O(s n_anchors d), and seeding on
-    max(1000, 5 n_anchors) rows, O(n_anchors^2 d) for many anchors. Memory is the sample and one copy of it (in
-    float64 when signed). For sparse X, d is the mean number of stored entries of a row.
+    With ``signed``, lines are clustered instead of points: rows are assigned by |cosine| and averaged after turning
+    each to the side of its centre. Centres have unit length and zero rows are left out.
     """
     size = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * n_anchors)
     sample = take_rows(X, sample_rows(X.shape[0], size, random_state))
@@ -45,10 +41,7 @@ def kmeans_anchors(X: Any, n_anchors: int, random_state: RandomState, *, signed:
 
 
 def plusplus_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
-    """Return rows drawn as k-means++ draws its starts, each likelier the farther it is from those before.
-
-    Costs the seeding of :func:`kmeans_anchors`; equal rows may be among them.
-    """
+    """Return rows drawn like the starts of k-means++: far rows are more likely; some may be equal."""
     size = max(LEAST_SAMPLE, ROWS_PER_ANCHOR * n_anchors)
     sample, exponent = _at_moderate_scale(take_rows(X, sample_rows(X.shape[0], size, random_state)))
     return np.asarray(np.ldexp(_seed_rows(sample, n_anchors, random_state), exponent))
@@ -57,13 +50,11 @@ def plusplus_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArr
 def published_kmeans(
     X: Any, n_clusters: int, random_state: RandomState, n_replicates: int
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Cluster all rows by Lloyd's rounds from random rows, keeping the replicate of the least sum of distances.
+    """Cluster all rows by Lloyd's rounds from random rows; return the labels and the means of the clusters.
 
-    The replicate kept has the smallest sum of unsquared distances to the centres, as in the published experiments;
-    scikit-learn's KMeans would keep the smallest sum of squares. Each replicate starts from distinct random rows and
-    runs until no label changes, at most 100 rounds of O(n_samples n_clusters n_features); an empty cluster takes the
-    row farthest from its centre. Warns if X has fewer distinct rows than clusters, so that some clusters are empty.
-    Returns the cluster of each row, and the means of the clusters.
+    Of several replicates, the one with the smallest sum of unsquared distances is kept, as in the published
+    experiments (scikit-learn's KMeans would keep the smallest sum of squares). Each runs until no label changes, for at
+    most 100 rounds. Warns if some clusters are empty because X has too few distinct rows.
     """
     if n_replicates < 1:
         raise ValueError(f"n_replicates={n_replicates} should be at least 1; ask for one replicate or more")
@@ -85,7 +76,7 @@ def published_kmeans(
 
 
 def own_distances(X: Any, labels: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the Euclidean distance of each row to the centre of its label, in float64."""
+    """Return the distance of each row to the centre of its label, in float64."""
     squares = np.empty(X.shape[0])
     for rows in gen_batches(X.shape[0], max(1, BLOCK_ENTRIES // max(X.shape[1], 1))):
         own = centers[labels[rows]].astype(np.float64)
@@ -108,7 +99,7 @@ def _seed_rows(sample: Any, n_anchors: int, random_state: RandomState) -> NDArra
 
 
 def _point_centers(sample: Any, seeds: NDArray[Any]) -> NDArray[Any]:
-    """Move the seeds by Lloyd's rounds; a centre left without rows becomes the row farthest from its own centre."""
+    """Move the seeds by Lloyd's rounds; a centre that loses all rows becomes the row farthest from its own centre."""
     if sparse.issparse(sample):
         centers, labels = move_centers(sample, seeds, MAX_ROUNDS)
     else:
@@ -123,10 +114,10 @@ def _point_centers(sample: Any, seeds: NDArray[Any]) -> NDArray[Any]:
 
 def _run_lloyd(X: Any, model: KMeans) -> KMeans:
     if sparse.issparse(X):
-        # KMeans refuses 64-bit indices, which a short sample of a large matrix inherits without need.
+        # KMeans refuses 64-bit indices, which a sample of a large matrix inherits.
         X = sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
     with warnings.catch_warnings():
-        # Empty clusters are dealt with by the callers, who word their own warning.
+        # Callers handle empty clusters and give their own warning.
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
         return model.fit(X)
 
@@ -145,7 +136,7 @@ def _line_centers(sample: Any, n_anchors: int, random_state: RandomState) -> NDA
 
 
 def _at_moderate_scale(sample: Any) -> tuple[Any, int]:
-    """Return the sample times 2^-exponent; the exponent is zero unless squares would overflow or vanish."""
+    """Return the sample times 2^-exponent; the exponent is zero unless squares would overflow or underflow."""
     values = sample.data if sparse.issparse(sample) else sample
     largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
     limits = np.finfo(values.dtype)
@@ -158,17 +149,16 @@ def _at_moderate_scale(sample: Any) -> tuple[Any, int]:
     return scaled, exponent
 
 
-# As in scikit-learn: rounds end where centres move less than this share of the mean variance of a feature.
+# As in scikit-learn: stop when centres move less than this share of the mean variance of a feature.
 TOLERANCE = 1e-4
 
 
 def move_centers(
     rows: sparse.csr_array, seeds: NDArray[Any], max_rounds: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return centres after Lloyd's rounds from the seeds, of the dtype of the rows, and the nearest of every row.
+    """Return centres of sparse rows after Lloyd's rounds from the seeds, and the nearest centre of every row.
 
-    A centre left without rows becomes the row that is farthest from its own, as long as one is left. O(stored entries
-    times centres) per round; beside the rows and the centres, memory is a block of distances.
+    A centre that loses all rows becomes the row that is farthest from its own centre.
     """
     # Means of sparse rows have few entries themselves: all but the distances is quicker without the zeros.
     centers, lengths = sparse.csr_array(seeds), row_norms(rows, squared=True)

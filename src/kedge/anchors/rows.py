@@ -1,4 +1,4 @@
-"""Which rows are the same: as points, or as lines through the origin, where x and -x at any length are one line."""
+"""Distinct rows, as points or as lines through the origin (x and -x of any length are one line); k-means of lines."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from kedge.core.rows import BLOCK_ENTRIES, dense_rows, row_blocks
 
 Array = NDArray[np.float64]
 
-# Two unit vectors whose |cosine| exceeds one minus this are one line. Rounding single-precision rows turns them by
-# 1e-7, which moves the cosine by 1e-14 only, so the same value serves both precisions.
+# Two unit vectors whose |cosine| exceeds one minus this are one line. Single precision turns rows by about 1e-7, which
+# changes the cosine by 1e-14 only, so the same value serves both precisions.
 SAME_LINE = 2e-9
-# A sum of unit vectors shorter than this is rounding noise and has no direction.
+# A shorter sum of unit vectors is rounding noise without a direction.
 _NO_DIRECTION = 1e-10
 # Rows compared at a time; lines are compared pair by pair, so their blocks are small.
 _BLOCK_ROWS = 1 << 14
@@ -26,12 +26,10 @@ _BLOCK_LINES = 1 << 10
 def fill_up(
     X: Any, anchors: NDArray[Any], n_anchors: int, random_state: RandomState, *, signed: bool = False
 ) -> NDArray[Any]:
-    """Drop repeated anchors, then add rows of X in random order that are not among them yet.
+    """Drop repeated anchors, then fill up with random rows of X that are not among them.
 
-    Fewer than ``n_anchors`` are returned only if X has no further distinct row. With ``signed``, lines are compared
-    and returned: anchors at unit length, a and -a the same, zero rows left out. Nothing is drawn or read from X if no
-    anchor is missing, and only as many rows as needed otherwise: O(nnz) at worst, plus O(n_samples * n_anchors *
-    n_features) at worst for lines.
+    There are fewer than ``n_anchors`` only if X has no other distinct rows. With ``signed``, lines are compared and
+    returned: anchors at unit length, a and -a the same, no zero rows. Reads only as many rows of X as needed.
     """
     anchors = _add_fresh(anchors[:0], anchors, n_anchors, signed)
     if len(anchors) == n_anchors:
@@ -45,17 +43,17 @@ def fill_up(
 
 
 def _add_fresh(anchors: NDArray[Any], block: Any, n_anchors: int, signed: bool) -> NDArray[Any]:
-    """Add those rows of the block that differ from the anchors and from each other, up to the number wanted."""
+    """Add rows of the block that differ from the anchors and from each other, up to the number wanted."""
     fresh = _fresh_lines(block, anchors) if signed else _fresh_rows(block, anchors)
     found = dense_rows(block, fresh[: n_anchors - len(anchors)])
     return np.vstack([anchors, unit_rows(found)[0].astype(found.dtype) if signed else found])
 
 
 def row_fingerprints(X: Any) -> NDArray[np.uint64]:
-    """Return one 64-bit number per row, equal for equal rows, dense or sparse. Cost O(nnz).
+    """Return one 64-bit number per row, the same for equal rows, dense or sparse.
 
-    Unequal rows share a number with odds of about 2^-64 a pair; the loss is then one candidate row. A sparse X must
-    list each column of a row once (see ``canonical_rows``).
+    Two different rows share a number with a probability of about 2^-64, which would cost one candidate. A sparse X must
+    be canonical (see ``canonical_rows``).
     """
     multipliers = _scramble(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
     prints = np.zeros(X.shape[0], dtype=np.uint64)
@@ -95,9 +93,9 @@ def _scramble(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def unit_rows(X: Any) -> tuple[Any, NDArray[np.intp]]:
-    """Return the nonzero rows at length one, in float64, and their row numbers in X. Cost O(nnz).
+    """Return the nonzero rows at unit length, in float64, and their row numbers in X.
 
-    Rows are divided by their largest entry first, so lengths neither overflow nor vanish.
+    Rows are divided by their largest entry first, so that lengths neither overflow nor underflow.
     """
     if sparse.issparse(X):
         owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -122,7 +120,7 @@ def cosines(units: Any, others: Any) -> Array:
 
 
 def distinct_lines(units: Any) -> NDArray[np.intp]:
-    """Return the numbers of the unit rows that repeat no earlier line. Cost O(r^2 d) for r rows."""
+    """Return the numbers of the unit rows that repeat no earlier line."""
     same = np.abs(cosines(units, units)) > 1.0 - SAME_LINE
     np.fill_diagonal(same, False)
     kept = np.ones(units.shape[0], dtype=bool)
@@ -132,9 +130,9 @@ def distinct_lines(units: Any) -> NDArray[np.intp]:
 
 
 def seed_lines(units: Any, n_lines: int, random_state: RandomState) -> NDArray[np.intp]:
-    """Draw rows in proportion to the squared sine to the nearest line drawn before (k-means++ on lines).
+    """Draw rows in proportion to the squared sine to the nearest line so far: k-means++ on lines.
 
-    Returns fewer than ``n_lines`` row numbers when no further line is left. Cost O(n_lines * nnz).
+    Returns fewer than ``n_lines`` row numbers if there are no other lines.
     """
     chosen = [int(random_state.randint(units.shape[0]))]
     weights = np.ones(units.shape[0])
@@ -150,7 +148,7 @@ def seed_lines(units: Any, n_lines: int, random_state: RandomState) -> NDArray[n
 
 
 def assign_lines(units: Any, centers: Array) -> tuple[NDArray[np.intp], Array]:
-    """Return for each unit row the centre of the largest |cosine|, and the signed cosine to it."""
+    """Return the centre with the largest |cosine| for each unit row, and the signed cosine."""
     labels, winning = np.empty(units.shape[0], dtype=np.intp), np.empty(units.shape[0])
     for rows in gen_batches(units.shape[0], max(1, BLOCK_ENTRIES // len(centers))):
         products = cosines(units[rows], centers)
@@ -160,10 +158,10 @@ def assign_lines(units: Any, centers: Array) -> tuple[NDArray[np.intp], Array]:
 
 
 def update_lines(units: Any, labels: NDArray[np.intp], winning: Array, n_lines: int) -> Array:
-    """Return the normalised sums of each cluster's rows, every row turned to the side of its centre.
+    """Return the normalised sum of each cluster's rows, every row turned to the side of its centre.
 
-    For fixed labels and signs these centres maximise the sum of |cosine|. A cluster without rows, or whose sum has no
-    direction, takes the row worst served by its own centre.
+    These centres maximise the sum of |cosine|. A cluster without rows or direction takes the row that is farthest from
+    its own centre.
     """
     n_rows = units.shape[0]
     signs = np.where(winning < 0, -1.0, 1.0)
@@ -174,7 +172,7 @@ def update_lines(units: Any, labels: NDArray[np.intp], winning: Array, n_lines: 
     lost = np.flatnonzero(lengths < _NO_DIRECTION)
     lengths[lost] = 1.0
     centers /= lengths[:, None]
-    # Fewer rows than lost centres cannot occur: callers give at least as many rows as centres.
+    # There are enough rows: callers give at least as many as centres.
     centers[lost] = dense_rows(units, np.argsort(np.abs(winning), kind="stable")[: len(lost)])
     return centers
 
@@ -183,7 +181,7 @@ def cluster_lines(units: Any, centers: Array, max_rounds: int) -> tuple[NDArray[
     """Run k-means on lines from the given unit centres; return labels and unit centres.
 
     Alternates assignment by |cosine| with sign-aligned means, so the sum of |cosine| never falls. Stops when labels
-    and signs repeat. Cost O(n_lines * nnz) per round, memory O(nnz) plus blocks of bounded size.
+    and signs repeat.
     """
     labels, winning = assign_lines(units, centers)
     for _ in range(max_rounds):

@@ -1,4 +1,4 @@
-"""The choice of anchors by name: k-means, random or spread-out rows, farthest first, or a randomised tree."""
+"""Anchors by the name of a method: k-means, random or spread-out rows, farthest first, or a randomised tree."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from kedge.user_warnings import warn_user
 
 
 def random_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
-    """Return ``n_anchors`` random rows, drawn without replacement; equal rows may be among them. O(n_anchors d)."""
+    """Return random rows, drawn without replacement; some may be equal."""
     return dense_rows(X, sample_rows(X.shape[0], n_anchors, random_state))
 
 
@@ -44,10 +44,9 @@ def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state:
     method : {"kmeans", "random", "plusplus", "ffs", "hierarchical"}, default="kmeans"
         - "kmeans": centres of k-means on a sample of max(5000, 50 n_anchors) rows.
         - "random": distinct random rows.
-        - "plusplus": rows drawn as k-means++ draws its starts, so spread out, from the sample that "kmeans" seeds.
-        - "ffs": farthest-first search by self-representation. Always adds the row worst rebuilt, in the sense of the
-          lasso, from those chosen, among a sample of max(5000, 5 n_anchors) rows. Covers small clusters; blind to the
-          lengths of rows.
+        - "plusplus": rows that are spread out, drawn like the starts of k-means++.
+        - "ffs": farthest-first search. From a sample of max(5000, 5 n_anchors) rows, always adds the row that the
+          chosen ones rebuild worst (by the lasso). Covers small clusters; ignores the lengths of rows.
         - "hierarchical": one row per leaf of a randomised tree that splits a sample of max(5000, 10 n_anchors) rows
           by direction.
     random_state : int, RandomState instance or None, default=None
@@ -56,8 +55,8 @@ def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state:
     Returns
     -------
     anchors : ndarray of shape (n_anchors, n_features)
-        Distinct anchors, of the dtype of X if it is float32 or float64, float64 otherwise. Duplicates are replaced by
-        further distinct rows of X; when none is left there are fewer anchors than asked for.
+        Distinct anchors, float32 if X is and float64 otherwise. Duplicates are replaced by other rows of X. There are
+        fewer anchors than asked for if X has too few distinct rows.
 
     Warns
     -----
@@ -66,15 +65,11 @@ def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state:
 
     Notes
     -----
-    With m anchors and d features (stored entries per row, if X is sparse), beyond one look at X:
-
-    - "random": O(m d);
-    - "plusplus": O(max(1000, 5 m) m d);
-    - "kmeans": at most 20 rounds of O(max(5000, 50 m) m d);
-    - "ffs": O(max(5000, 5 m) m (d + m)), and tens of lasso problems of at most m unknowns per anchor;
-    - "hierarchical": O(max(5000, 10 m) d) per level of the tree, times the rounds of each split.
-
-    None grows with the number of rows, except where X has so few distinct rows that all are searched.
+    With m anchors and d features (stored entries per row, if X is sparse), the methods cost: "random" O(m d);
+    "plusplus" O(max(1000, 5 m) m d); "kmeans" at most 20 rounds of O(max(5000, 50 m) m d); "ffs"
+    O(max(5000, 5 m) m (d + m)) and tens of lasso problems per anchor; "hierarchical" O(max(5000, 10 m) d) per level of
+    the tree and round of a split. None grows with the number of rows, unless X has so few distinct rows that all are
+    searched.
 
     Examples
     --------
@@ -94,11 +89,10 @@ def select_anchors(X: Any, n_anchors: int, method: str = "kmeans", random_state:
 def choose_anchors(
     X: Any, n_anchors: int, method: str, random_state: RandomState, *, signed: bool = False
 ) -> NDArray[Any]:
-    """Choose anchors from finite rows, float32 or float64; see :func:`select_anchors` for the methods and their cost.
+    """Choose anchors from checked rows; see :func:`select_anchors`.
 
-    ``signed`` is for models whose weights may be negative: a and -a count as one anchor, and anchors have unit length.
-    Zero rows are left out, unless there is nothing else: then one zero anchor is returned. Fewer anchors than asked
-    for, with a ConvergenceWarning, are returned if X has fewer distinct rows (lines, if signed).
+    ``signed`` is for models whose weights may be negative: a and -a count as one anchor, anchors have unit length, and
+    zero rows are left out. If all rows are zero, there is one zero anchor.
     """
     if method not in ANCHOR_METHODS:
         raise ValueError(

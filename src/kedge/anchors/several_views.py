@@ -1,4 +1,4 @@
-"""Anchors of several views: joint, aligned or per view, also where rows lack views."""
+"""Anchors of several views: joint, aligned or per view, also if rows lack views."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,10 +32,9 @@ def choose_view_anchors(
 ) -> list[NDArray[Any]]:
     """Choose anchors for every view, by one of ``ANCHOR_METHODS``; fewer if there are fewer distinct rows.
 
-    Views are zero where a row lacks them; ``observed``, of shape (n_rows, n_views), says which ones each row has, None
-    means all. ``alignment`` "joint" chooses once from the views side by side, "aligned" per view and then matches by an
-    assignment, "per_view" per view, so that anchor j of two views has nothing in common. ``signed`` is that of
-    :func:`kedge.anchors.select.choose_anchors`.
+    Views are zero where a row lacks them, and ``observed`` says which views each row has. ``alignment`` "joint" chooses
+    once from the views side by side; "aligned" chooses per view, then matches the anchors by an assignment; "per_view"
+    does not match them.
     """
     if len(views) == 1:
         return [choose_anchors(views[0], n_anchors, method, random_state, signed=signed)]
@@ -46,7 +45,7 @@ def choose_view_anchors(
         rows = view if observed is None else view[np.flatnonzero(observed[:, number])]
         wanted = min(n_anchors, rows.shape[0])
         found.append(choose_anchors(rows, wanted, method, random_state, signed=signed))
-    # A view with few distinct rows has fewer anchors; they are repeated, since anchors come in rows across views.
+    # A view with few distinct rows has fewer anchors; repeat them, since every view needs the same number.
     size = max(len(anchors) for anchors in found)
     anchors = [np.resize(one, (size, one.shape[1])) if len(one) < size else one for one in found]
     return _matched(views, observed, anchors, signed) if alignment == "aligned" else anchors
@@ -61,7 +60,7 @@ def _joint_anchors(
     signed: bool,
 ) -> list[NDArray[Any]]:
     has_gaps = observed is not None and not observed.all()
-    # Side by side they would be one sparse matrix, in which the dense views cost many times their due.
+    # Side by side they would form one sparse matrix, in which dense views are slow.
     mixed = observed is None and len({sparse.issparse(view) for view in views}) == 2
     if method == "kmeans" and not signed and (has_gaps or mixed):
         everything = np.ones((views[0].shape[0], len(views)), dtype=bool)
@@ -86,7 +85,7 @@ def _matched(
 ) -> list[NDArray[Any]]:
     """Reorder the anchors of every view to match those of the view that is rebuilt best.
 
-    Two anchors belong together if the rows that lean on one lean on the other, over the rows that have both views.
+    Two anchors match if the same rows use both, among the rows that have both views.
     """
     graphs, residuals = [], []
     for number, (view, own) in enumerate(zip(views, anchors, strict=True)):
@@ -100,7 +99,7 @@ def _matched(
     reference = int(np.argmin(residuals))
     matched = []
     for number, own in enumerate(anchors):
-        # Rows without either view are empty in its graph and add nothing.
+        # A row that lacks a view is empty in the graph of that view and adds nothing.
         agreement = cross_product(graphs[reference], graphs[number])
         order = np.arange(len(own)) if number == reference else linear_sum_assignment(-agreement)[1]
         matched.append(np.ascontiguousarray(own[order]))
@@ -108,7 +107,7 @@ def _matched(
 
 
 def _graph_of_view(view: Any, anchors: NDArray[Any], signed: bool) -> tuple[sparse.csr_array, float]:
-    """Return the weights of the rows on the anchors of one view, and the share of its energy that is not rebuilt."""
+    """Return the weights of the rows on the anchors of one view, and the share of energy that is not rebuilt."""
     ridge = _MATCHING_RIDGE * mean_squared_norm([anchors], [1.0])
     problem = build_row_problem([anchors], weights=[1.0], ridge=ridge, signed=signed)
     graph, sums = solve_patterns(problem, problem.view_terms([view], None)[0], None)
@@ -127,13 +126,10 @@ LEAST_SEED_SAMPLE, SEED_ROWS_PER_ANCHOR = 1_000, 5
 def incomplete_kmeans(
     views: Sequence[Any], observed: NDArray[np.bool_], n_anchors: int, random_state: RandomState
 ) -> list[NDArray[Any]]:
-    """Return k-means centres per view; centre j of all views is one prototype.
+    """Return k-means centres per view if rows lack views; centre j of all views is one prototype.
 
-    A row goes to the centre with the least sum of squared distances over the views it has, and a centre is, in each
-    view, the mean of its rows that have the view. A centre without such rows keeps its place in that view.
-
-    Views are zero where a row lacks them; ``observed``, of shape (n_rows, n_views), says which ones each row has. At
-    most 20 rounds of O(n_rows n_anchors n_features).
+    A row goes to the centre with the smallest sum of squared distances over the views it has. In each view, a centre is
+    the mean of its rows that have the view; without such rows it stays where it is.
     """
     mask = observed.astype(np.float64)
     centers = _seeds(views, observed, n_anchors, random_state)
@@ -153,7 +149,7 @@ def incomplete_kmeans(
 def _seeds(
     views: Sequence[Any], observed: NDArray[np.bool_], n_anchors: int, random_state: RandomState
 ) -> list[NDArray[Any]]:
-    """Draw rows by k-means++ among those with the most views; a view they lack starts at its mean."""
+    """Draw rows by k-means++ from those with the most views; where a row lacks a view, take the mean of the view."""
     counts = observed.sum(axis=1)
     enough = max(LEAST_SEED_SAMPLE, SEED_ROWS_PER_ANCHOR * n_anchors)
     fewest = np.sort(counts)[::-1][min(n_anchors, len(counts)) - 1]
@@ -172,7 +168,7 @@ def _seeds(
 
 
 def _distances(views: Sequence[Any], mask: NDArray[np.float64], centers: list[NDArray[Any]]) -> NDArray[np.float64]:
-    """Return squared distances over the views that each row has, up to a constant of the row."""
+    """Return squared distances over the views that each row has, up to a constant per row."""
     lengths = np.stack([row_norms(center.astype(np.float64), squared=True) for center in centers])
     total = mask @ lengths
     for view, center in zip(views, centers, strict=True):
@@ -181,7 +177,7 @@ def _distances(views: Sequence[Any], mask: NDArray[np.float64], centers: list[ND
 
 
 def _fill_empty(labels: NDArray[np.intp], distances: NDArray[np.float64], n_anchors: int) -> None:
-    """Give every empty centre the row that is worst off, but never the last row of another."""
+    """Give every empty centre the row farthest from its centre, but never the last row of another centre."""
     counts = np.bincount(labels, minlength=n_anchors)
     for empty in np.flatnonzero(counts == 0):
         own = distances[np.arange(len(labels)), labels] - distances.min(axis=1).mean()
