@@ -13,61 +13,61 @@ from kedge.parameters import MSGL_RULES, checked_fit, prior_per_view, scale_per_
 
 
 class MSGL(ReadsViews, AnchorGraphClusterer):
-    """Cluster rows that are described by several views, through one graph that rebuilds all of them from anchors.
+    """Cluster rows that have several views, through one graph that rebuilds all views from anchors.
 
-    Every row has one set of weights on m anchors, which all of its views share, each with its own part of the anchors.
-    How much a view counts is learnt: the better the anchors rebuild it, the more. Otherwise the model is that of
-    :class:`kedge.SGL`, which is the case of one view. A row may lack views: its weights then rest on those it has. With
-    d features in all and s weights per row, a pass over n rows takes O(n m d + n m s) time; there are a few passes.
+    Every row has one set of weights on m anchors, and every anchor has a part in each view. How much a view counts is
+    learnt: the better the anchors rebuild it, the more. Otherwise the model is that of :class:`kedge.SGL`, which is the
+    case of one view. A row may lack views; the others then decide its weights. With d features in all and s weights per
+    row, a pass over n rows takes O(n m d + n m s) time; there are a few passes.
 
     X is a list of matrices with one row per sample (dense, sparse, data frames, mixed), a dict of them by name, a
-    MuData object, or one matrix with ``views``. A row of NaN in a view, or ``observed``, says that the row lacks it.
+    MuData object, or one matrix with ``views``. A row lacks a view if it is all NaN there, or if ``observed`` says so.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters; "auto" takes as many as the data suggests, see ``auto_report_["n_clusters"]``. Advice, not
-        proof. Other numbers come from the same fit: see :meth:`labels_at`.
+        Number of clusters; "auto" takes the number that the data suggests, see ``auto_report_["n_clusters"]``. You get
+        other numbers from the same fit with :meth:`labels_at`.
     n_clusters_range : tuple of two ints or None, default=None
-        Least and most clusters that "auto" may find; None sets no limits.
+        Smallest and largest number of clusters that "auto" may find; None sets no limits.
     views : list or dict or None, default=None
-        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
-        also names them. None means that such an X is one view.
+        If X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict also
+        names them. None means one view.
     n_anchors : int or "auto", default="auto"
-        Number of anchors of one set. "auto" takes two for every three rows, at most 1,200, up to 4,000 rows, and up to
-        3,000 beyond, or where rows have at most 10 features. In these two cases a row is joined to its 3 to 5 nearest
-        anchors; otherwise, and with fewer than 400 anchors, it is rebuilt from all anchors of a set.
+        Number of anchors of one set. "auto" takes two for every three rows up to 4,000 rows, but at most 1,200, and up
+        to 3,000 for more rows, or if rows have at most 10 features. In the last two cases a row is joined to its 3 to 5
+        nearest anchors; otherwise, or with fewer than 400 anchors, it is rebuilt from all anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
         n_features of the view) per view, in the units of X.
     anchor_alignment : {"joint", "aligned", "per_view"}, default="joint"
-        "joint": chosen once from all views side by side, so that anchor j is one prototype in every view; where rows
-        lack views, k-means over the views that are there. "aligned": chosen per view, then matched by an assignment on
-        the rows that views share. "per_view": chosen per view and not matched, as published; one set of weights can
-        then not suit two views at once.
+        "joint": chosen once from all views side by side, so that anchor j is one prototype in every view. "aligned":
+        chosen per view, then matched by an assignment on the rows that views share. "per_view": chosen per view and not
+        matched, as published; one set of weights then cannot suit two views at once.
     alpha : float or "auto", default=0.1
-        Ridge on the weights. Larger values spread a row over more anchors. "auto", here or below, means the default.
+        Ridge on the weights: larger values spread a row over more anchors. "auto" means the default, here and below.
     beta : float or "auto", default=0.0
         Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
     gamma : float or "auto", default=-5.0
-        Negative. How sharply views are weighted: weights are proportional to e^(-1 / (1 - gamma)) for reconstruction
-        errors e, so near zero the worse view hardly counts, and far from zero all count alike.
+        How sharply views are weighted; negative. Weights are proportional to e^(-1 / (1 - gamma)) for reconstruction
+        errors e: near zero the worse view hardly counts, and far from zero all views count the same.
     view_prior : {"agreement", "equal"}, list or dict of floats, default="agreement"
-        How much each view counts before its errors are known; the weight that the errors give is multiplied by it.
-        "agreement" takes the mean dependence of the view on the others (Hilbert-Schmidt criterion on a sample of rows):
-        reconstruction errors cannot tell a view with clusters from a few columns of noise, but noise has nothing to do
-        with the other views. Of two views each counts by the structure that it has of its own.
+        How much each view counts before its errors are known; multiplies the weight that the errors give. "agreement"
+        takes the mean dependence of the view on the others (Hilbert-Schmidt criterion on a sample of rows):
+        reconstruction errors cannot tell a view with clusters from a few columns of noise, but noise has nothing in
+        common with the other views. With two views, each counts by the structure of its own graph.
     locality : float or "auto", default="auto"
-        Weight of the distance to each anchor where rows are rebuilt: near anchors are preferred. Zero is the published
+        Weight of the distance to each anchor when rows are rebuilt, which favours near anchors. Zero is the published
         model; "auto" is 0.02.
     scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, or a list or dict of them, default="auto"
         How each view is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to
         unit length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts,
-        "l2" for other sparse views, "zscore" for dense columns in different units, else "none", and brings all views to
-        equal energy, so that none counts more for its units; see ``scalings_[v]["kind"]``. Learnt in ``fit`` from the
-        rows that have the view, applied in ``predict``.
+        "l2" for other sparse views, "zscore" for dense columns in different units and "none" otherwise, and gives all
+        views the same energy, so that units do not decide how much a view counts; see ``scalings_[v]["kind"]``. Learnt
+        in ``fit`` from the rows that have the view, and applied in ``predict``.
     penalty_scale : {"relative", "absolute"}, default="relative"
-        Units of ``alpha`` (the mean squared anchor norm) and ``beta`` (that times n_samples / n_clusters), or none.
+        "relative" measures ``alpha`` in units of the spread of the anchors, and ``beta`` in that times n_samples /
+        n_clusters. "absolute" takes both as they are.
     penalty : {"centroid", "degree"}, default="centroid"
         "centroid" never lets the objective rise; "degree" is the published form.
     partition : {"communities", "spectral"}, default="communities"
@@ -80,15 +80,15 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     n_neighbors : int, default=1
         How many nearest anchors decide, by majority, with ``predict_with="anchors"``.
     predict_with : {"graph", "anchors"}, default="graph"
-        "graph" weighs a row as ``fit`` does and takes the cluster that holds most of its weight, so fitted rows keep
-        their labels; "anchors" takes the nearest labelled anchors.
+        "graph" weighs a row as ``fit`` does and takes the cluster with most of its weight, so fitted rows keep their
+        labels; "anchors" lets the nearest anchors decide.
     max_iter : int, default=100
-        Most passes over the rows.
+        Largest number of passes over the rows.
     tol : float, default=1e-4
         The fit ends when the objective falls by less than this share in a pass.
     n_init : int or "auto", default="auto"
-        Sets of anchors whose graphs are joined: less luck, more time. "auto" takes four up to 4,000 rows, beyond that
-        as many as stay affordable, from one to three.
+        Number of anchor sets whose graphs are joined; more sets depend less on luck and take more time. "auto" takes
+        at least four up to 4,000 rows, and one to three for more rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the anchors and of the search for communities.
     n_jobs : int or None, default=None
@@ -96,64 +96,36 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     verbose : int, default=0
         1 shows progress on a terminal (needs rich).
     callback : callable or None, default=None
-        Called after every iteration with a report (iteration, objective, n_components, seconds); if it returns True the
-        fit ends there and keeps the result so far.
+        Called after every iteration with a report (iteration, objective, n_components, seconds). If it returns True,
+        the fit stops and keeps the result so far.
     scratch_folder : path or None, default=None
-        Where the weights of rows on disk are kept between passes, in files without a name that vanish with the model or
-        the process; None means the folder for temporary files.
+        Storage: where the weights of rows on disk are kept between passes, in temporary files that vanish with the
+        model or the process. None means the folder for temporary files.
     checkpoint : path or None, default=None
-        Folder in which every finished pass is recorded. A fit of the same data and parameters that is started again
-        with it, after a crash or an interrupt, goes on from there and ends with the same result; it is emptied at the
-        end. Needs an integer ``random_state``.
+        Storage: folder that records every finished pass. After a crash or an interrupt, a fit of the same data with the
+        same parameters continues from there and ends with the same result. It is emptied at the end. Needs an integer
+        ``random_state``.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, consecutive from 0, as a rule in the order of their first rows.
-    graph_ : CSR array of shape (n_samples, n_anchors)
-        Weights of the rows on the anchors; nonnegative, rows sum to one.
+    labels_, graph_, anchor_labels_, embedding_, anchor_embedding_, objective_, n_iter_, n_components_
+        As in :class:`kedge.SGL`, and so are all attributes that are not listed here.
+    n_clusters_, n_communities_, tree_, confidence_, auto_report_, locality_, singular_values_, scalings_
+        As in :class:`kedge.SGL`; ``scalings_`` has one dict per view.
     anchors_ : list of ndarrays of shape (n_anchors, n_features of the view)
-        The anchors in every view, in the units of the scaled view.
-    anchor_labels_ : ndarray of shape (n_anchors,)
-        Cluster of each anchor.
-    embedding_, anchor_embedding_ : ndarrays of shape (n_samples, n_clusters) and (n_anchors, n_clusters)
-        Left and right singular vectors of the scaled graph, times sqrt(1/2).
+        The anchors in every view, in the units of the scaled view; other attributes with anchors are lists, too.
     view_weights_ : ndarray of shape (n_views,)
         Weight of each view, in the order of the views; they sum to one (not in :meth:`as_published`).
     view_prior_ : ndarray of shape (n_views,)
-        How much each view counted beforehand, with mean one.
+        How much each view counted before the fit, with mean one.
     view_weights_history_ : ndarray of shape (n_iter_, n_views)
         The weights at the end of each iteration.
     view_names_ : list of str
         Names of the views: keys of a dict, modalities, or "view 0", "view 1" and so on.
-    objective_ : ndarray of shape (n_iter_,)
-        The full objective at the end of each iteration.
-    n_iter_ : int
-        Passes over the rows.
-    n_clusters_ : int
-        Number of clusters in ``labels_``.
-    n_communities_ : int
-        Number of communities before they are merged; the finest layer.
-    tree_ : ndarray of shape (n_communities_ - 1, 4)
-        The merges, as in SciPy's linkage: the two that merge (communities are 0 to ``n_communities_ - 1``, row t makes
-        ``n_communities_ + t``), the modularity lost, and the size of the union (rows up to 4,000 rows, anchors beyond).
-    confidence_ : ndarray of shape (n_samples,) or None
-        How sure each label is, from 0 to 1: how much less the next cluster holds of the row's surroundings than its
-        own does. Rows below 0.5 are worth a look. None after :meth:`as_published`.
-    auto_report_ : dict or None
-        With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
-        ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.
-        None if the number was given.
-    locality_ : float
-        The locality of ``graph_``: the parameter, or what the data decided.
-    n_components_ : int
-        Connected components of ``graph_`` that hold a row.
-    singular_values_, cluster_centers_, ridge_factors_, embedding_anchors_, anchor_set_sizes_, scalings_
-        As in :class:`kedge.SGL`; anchors are lists with one array per view.
     n_features_in_ : int
         Number of features of all views.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X was one matrix with names.
+        Names of the features, if X was one matrix with names.
 
     See Also
     --------
@@ -247,8 +219,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     ) -> "MSGL":
         """Return an estimator that follows the authors' release step for step.
 
-        As :meth:`kedge.SGL.as_published`, with anchors of every view on its own, and weights of the views that do not
-        sum to one.
+        As :meth:`kedge.SGL.as_published`, with separate anchors per view and view weights that do not sum to one.
 
         Parameters
         ----------
@@ -273,46 +244,44 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         Parameters
         ----------
         X : list or dict of matrices of shape (n_samples, n_features of the view), MuData object, or one matrix
-            The views; sparse ones are never made dense. Views may be on disk, as for :class:`kedge.SGL`.
+            The views; sparse ones stay sparse. Views may be on disk, as for :class:`kedge.SGL`.
         y : None
             Ignored.
         observed : array-like of bool of shape (n_samples, n_views) or None, default=None
-            Which views each row has, in addition to rows of NaN, which are views that a row lacks.
+            Which views each row has; a row of NaN also means that the row lacks the view.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        views = self._read(X, observed, reset=True)
-        return self._fit_views(views)
+        return self._fit_views(self._read(X, observed, reset=True))
 
     def predict(
         self, X: Any, observed: Any = None, *, n_clusters: int | None = None, return_confidence: bool = False
     ) -> Any:
         """Give new rows the clusters of the fit; they may lack views.
 
-        With ``predict_with="graph"`` a row is weighed as in ``fit``, by the views that it has, and gets the cluster
-        that holds most of its weight, with ``partition="spectral"`` that of the nearest centre; with "anchors" the
-        nearest ``n_neighbors`` labelled anchors decide, by the weighted sum of squared distances over those views.
+        A row is weighed as in ``fit``, by the views that it has. With ``predict_with="anchors"`` the nearest anchors
+        decide, by the weighted sum of squared distances over these views.
 
         Parameters
         ----------
         X : as in fit
-            New rows with the same views; None in a list, or a name left out of a dict, is a view that all rows lack.
+            New rows with the same views; None in a list, or a missing name in a dict, is a view that all rows lack.
         observed : as in fit
             Which views each row has.
         n_clusters : int or None, default=None
             Another layer of the tree, as in :meth:`kedge.SGL.labels_at`; None means ``n_clusters_``.
         return_confidence : bool, default=False
-            Whether to return how sure the labels are as well.
+            Whether to return the confidence, too.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Cluster of each row; of Dask arrays a lazy Dask array.
+            Cluster of each row; a lazy Dask array if X is one.
         confidence : ndarray of shape (n_samples,)
-            How sure each label is, as ``confidence_``; only with ``return_confidence``.
+            How sure each label is; only with ``return_confidence``.
         """
         return self._predict_views(self._read(X, observed, reset=False), n_clusters, return_confidence)
 
@@ -329,7 +298,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_clusters)
-            In the space of ``embedding_``; of Dask arrays a lazy Dask array.
+            In the space of ``embedding_``; a lazy Dask array if X is one.
         """
         return self._transform_views(self._read(X, observed, reset=False))
 
@@ -357,7 +326,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         return list(attribute)
 
     def _reported_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights of the views in every iteration, with sum one."""
+        """Return the view weights of every iteration, scaled to sum to one."""
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def _keep(self, found: dict[str, Any], scalings: list[ViewScaling]) -> None:

@@ -1,4 +1,4 @@
-"""What each parameter may be; the one place that uses private names of scikit-learn."""
+"""Which values each parameter may take; the only file that uses private names of scikit-learn."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -21,7 +21,7 @@ NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 
 
 def one_of(*names: str) -> StrOptions:
-    """Return the rule for a parameter that is one of some names."""
+    """Return the rule for a parameter that takes one of these names."""
     return StrOptions(set(names))
 
 
@@ -76,7 +76,7 @@ MULTI_VIEW_BASELINE_RULES: dict[str, list[Any]] = BASELINE_RULES | {
 checked_fit = _fit_context(prefer_skip_nested_validation=True)
 
 
-# What "auto" stands for: one value that serves all data.
+# What "auto" stands for: one value for all data.
 DEFAULTS = {"alpha": 0.1, "beta": 0.0, "locality": 0.02, "gamma": -5.0}
 
 
@@ -86,7 +86,7 @@ def number_or_default(name: str, value: Any) -> float:
 
 
 def checked_count_range(given: Any, n_rows: int) -> tuple[int, int] | None:
-    """Return the least and most clusters that may be found; None where nothing limits them."""
+    """Return the smallest and largest number of clusters that may be found; None sets no limits."""
     if given is None:
         return None
     if len(given) != 2 or not all(isinstance(end, Integral) and not isinstance(end, bool) for end in given):
@@ -98,7 +98,7 @@ def checked_count_range(given: Any, n_rows: int) -> tuple[int, int] | None:
 
 
 def scale_per_view(scale: Any, names: Sequence[str]) -> list[str]:
-    """Spread ``scale`` over the views: one name for all, a list in their order, or a dict by name."""
+    """Return ``scale`` for each view, from one name for all, a list in their order, or a dict by name."""
     if isinstance(scale, str):
         return [scale] * len(names)
     if isinstance(scale, Mapping):
@@ -117,7 +117,7 @@ def scale_per_view(scale: Any, names: Sequence[str]) -> list[str]:
 
 
 def prior_per_view(prior: Any, names: Sequence[str]) -> NDArray[np.float64] | None:
-    """Spread ``view_prior`` over the views, with mean one; None if it is to be learnt."""
+    """Return ``view_prior`` for each view, with mean one; None if it is learnt."""
     if isinstance(prior, str):
         return np.ones(len(names)) if prior == "equal" else None
     if isinstance(prior, Mapping):

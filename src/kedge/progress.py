@@ -1,35 +1,23 @@
-"""Progress on the terminal: a bar per iteration by rich, nothing when the output is not a terminal."""
+"""Progress on the terminal: a bar per iteration, drawn by rich; nothing if the output is not a terminal."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from kedge.user_warnings import warn_user
 
 
-class Progress(Protocol):
-    """What a fit tells about its work."""
+class Progress:
+    """Where a fit reports its progress; this one shows nothing."""
 
     def begin(self, what: str, n_rows: int | None = None) -> None:
         """Start a stage; with a number of rows the stage has a bar."""
-        ...
 
     def rows_done(self, count: int) -> None:
-        """Say that rows of the present stage are done."""
-        ...
+        """Report rows of the current stage as done."""
 
 
-class Silence:
-    """Shows nothing."""
-
-    def begin(self, what: str, n_rows: int | None = None) -> None:
-        """Do nothing."""
-
-    def rows_done(self, count: int) -> None:
-        """Do nothing."""
-
-
-class TerminalBar:
+class TerminalBar(Progress):
     """One line per stage, with rows per second and the time left."""
 
     def __init__(self, bar: Any) -> None:
@@ -50,9 +38,9 @@ class TerminalBar:
 
 @contextmanager
 def show_progress(verbose: int) -> Iterator[Progress]:
-    """Yield where a fit reports its stages: a bar if asked for and someone can see it."""
+    """Yield a progress bar if it was asked for and the output is a terminal."""
     if not verbose:
-        yield Silence()
+        yield Progress()
         return
     try:
         from rich.console import Console
@@ -63,11 +51,11 @@ def show_progress(verbose: int) -> Iterator[Progress]:
         warn_user(
             "verbose=1 shows progress with rich, which is not installed: pip install 'kedge[cli]', or set verbose=0"
         )
-        yield Silence()
+        yield Progress()
         return
     console = Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter):
-        yield Silence()
+        yield Progress()
         return
 
     class RowsPerSecond(ProgressColumn):

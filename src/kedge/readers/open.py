@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kedge.progress import Progress, Silence
+from kedge.progress import Progress
 from kedge.readers.anndata_files import open_anndata, read_h5ad, read_h5mu
 from kedge.readers.arrays import DaskReader
 from kedge.readers.columns import AskedColumns, ColumnChoice, Wanted, views_of_arrays
@@ -148,7 +148,7 @@ def read_data_files(
         Is told how many rows were read.
     """
     choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
-    wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Silence())
+    wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Progress())
     found = [_read_one(path, wanted) for path in _listed(paths)]
     choice.check_all_found()
     views = _with_different_names([view for contents in found for view in contents.views])

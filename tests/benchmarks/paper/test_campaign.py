@@ -21,7 +21,7 @@ from benchmarks.paper.plan import (
     reported_units,
 )
 from benchmarks.paper.results import ResultsFile, read_records, summarise
-from kedge.progress import Silence
+from kedge.progress import Progress
 
 ROOT = Path(__file__).parents[3]
 
@@ -54,8 +54,8 @@ def test_a_setting_that_failed_is_not_chosen():
 
 def test_a_campaign_runs_everything_once(tmp_path):
     results = ResultsFile(tmp_path / "results.jsonl")
-    assert run_campaign([EXPERIMENT], results, RESOURCES, CUT, Silence()) == 7
-    assert run_campaign([EXPERIMENT], results, RESOURCES, CUT, Silence()) == 0
+    assert run_campaign([EXPERIMENT], results, RESOURCES, CUT, Progress()) == 7
+    assert run_campaign([EXPERIMENT], results, RESOURCES, CUT, Progress()) == 0
     lines = summarise(EXPERIMENT, results.records, CUT)
     assert all(line.reason is None for line in lines)
     assert all(0 < line.means["acc"].value <= 100 for line in lines)
@@ -66,13 +66,13 @@ def test_failures_and_limits_are_recorded(tmp_path):
     broken = DECLARED.replace("ridge = 0.01", "ridge = -1.0").replace("[1, 2]", "[3000000]")
     experiment = read_experiment("broken", broken.replace("n_choice", "seconds = 6\nn_choice"))
     results = ResultsFile(tmp_path / "results.jsonl")
-    run_campaign([experiment], results, RESOURCES, Cut(n_rows=80, n_seeds=1), Silence())
+    run_campaign([experiment], results, RESOURCES, Cut(n_rows=80, n_seeds=1), Progress())
     reasons = {line.label: line.reason for line in summarise(experiment, results.records, Cut(n_rows=80, n_seeds=1))}
     assert "took more than 6 s" in reasons["k-means"]
     assert "ridge" in reasons["fixed"]
     results.close()
     small = ResultsFile(tmp_path / "small.jsonl")
-    run_campaign([EXPERIMENT], small, Resources(2, 1000), Cut(n_rows=80), Silence())
+    run_campaign([EXPERIMENT], small, Resources(2, 1000), Cut(n_rows=80), Progress())
     assert all("GiB" in line.reason for line in summarise(EXPERIMENT, small.records, Cut(n_rows=80)))
     small.close()
 
@@ -83,12 +83,12 @@ from pathlib import Path
 from benchmarks.paper.campaign import Resources, run_campaign
 from benchmarks.paper.plan import Cut, read_experiment
 from benchmarks.paper.results import ResultsFile
-from kedge.progress import Silence
+from kedge.progress import Progress
 
 if __name__ == "__main__":
     text = Path(sys.argv[1]).read_text()
     results = ResultsFile(Path(sys.argv[2]))
-    run_campaign([read_experiment("long", text)], results, Resources(2, 8 * 2**30), Cut(n_rows=400), Silence())
+    run_campaign([read_experiment("long", text)], results, Resources(2, 8 * 2**30), Cut(n_rows=400), Progress())
 """
 
 
