@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from kedge.anchors.rows import row_fingerprints
 from kedge.core.block_step import RowBlock
 from kedge.core.exact_structure import (
     AnchorPairs,
@@ -20,7 +21,7 @@ from kedge.core.exact_structure import (
     solve_within_groups,
 )
 from kedge.core.labels import RowLabels, vote_over_views
-from kedge.core.rows import RowSource, View
+from kedge.core.rows import RowSource, canonical_rows
 from kedge.engines.contract import Engine
 from kedge.user_warnings import warn_user
 
@@ -115,20 +116,11 @@ def _check_every_group_has_rows(labels: Any, n_clusters: int) -> None:
 
 def _count_distinct(source: RowSource, enough: int) -> int:
     """Count distinct rows, but stop when there are enough."""
-    seen: set[bytes] = set()
+    seen: set[tuple[int, ...]] = set()
     for start in range(0, source.n_rows, _ROWS_COMPARED):
         views = source.read(slice(start, min(start + _ROWS_COMPARED, source.n_rows)))
-        for row in range(views[0].shape[0]):
-            seen.add(b"".join(_bytes_of(view, row) for view in views))
-            if len(seen) >= enough:
-                return len(seen)
+        prints = np.column_stack([row_fingerprints(canonical_rows(view)) for view in views])
+        seen.update(map(tuple, prints.tolist()))
+        if len(seen) >= enough:
+            break
     return len(seen)
-
-
-def _bytes_of(view: View, row: int) -> bytes:
-    if not sparse.issparse(view):
-        return bytes((view[row] + 0.0).tobytes())  # minus zero is zero
-    part = slice(view.indptr[row], view.indptr[row + 1])
-    kept = view.data[part] != 0
-    order = np.argsort(view.indices[part][kept])
-    return bytes(view.indices[part][kept][order].tobytes() + view.data[part][kept][order].tobytes())

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kedge.clusterer import AnchorGraphClusterer, checked_anchor_array
 from kedge.core.scaling import ViewScaling
-from kedge.core.view_weights import FixedWeighting, NormalisedWeighting, ViewWeighting
+from kedge.core.view_weights import NormalisedWeighting, ViewWeighting
 from kedge.inputs import ReadsViews, Views
 from kedge.parameters import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
 
@@ -303,7 +303,7 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         return self._transform_views(self._read(X, observed, reset=False))
 
     def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
-        return FixedWeighting() if len(prior) == 1 else NormalisedWeighting(gamma, prior)
+        return ViewWeighting() if len(prior) == 1 else NormalisedWeighting(gamma, prior)
 
     def _given_prior(self, views: Views) -> NDArray[np.float64] | None:
         return prior_per_view(self.view_prior, views.names)

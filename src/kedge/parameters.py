@@ -97,17 +97,21 @@ def checked_count_range(given: Any, n_rows: int) -> tuple[int, int] | None:
     return least, most
 
 
+def _by_view(parameter: str, given: Any, names: Sequence[str], default: Any) -> list[Any]:
+    """Return the value of a parameter for each view, from a list in their order or a dict by name."""
+    if not isinstance(given, Mapping):
+        return list(given)
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise ValueError(f"{parameter} names the view {unknown[0]!r}, but the views are {', '.join(map(repr, names))}")
+    return [given.get(name, default) for name in names]
+
+
 def scale_per_view(scale: Any, names: Sequence[str]) -> list[str]:
     """Return ``scale`` for each view, from one name for all, a list in their order, or a dict by name."""
     if isinstance(scale, str):
         return [scale] * len(names)
-    if isinstance(scale, Mapping):
-        unknown = [name for name in scale if name not in names]
-        if unknown:
-            raise ValueError(f"scale names the view {unknown[0]!r}, but the views are {', '.join(map(repr, names))}")
-        kinds = [scale.get(name, "auto") for name in names]
-    else:
-        kinds = list(scale)
+    kinds = _by_view("scale", scale, names, "auto")
     if len(kinds) != len(names):
         raise ValueError(f"scale has {len(kinds)} entries for {len(names)} views; give one per view")
     for kind, name in zip(kinds, names, strict=True):
@@ -120,12 +124,7 @@ def prior_per_view(prior: Any, names: Sequence[str]) -> NDArray[np.float64] | No
     """Return ``view_prior`` for each view, with mean one; None if it is learnt."""
     if isinstance(prior, str):
         return np.ones(len(names)) if prior == "equal" else None
-    if isinstance(prior, Mapping):
-        unknown = [name for name in prior if name not in names]
-        if unknown:
-            raise ValueError(f"view_prior names {unknown[0]!r}, but the views are {', '.join(map(repr, names))}")
-        prior = [prior.get(name, 1.0) for name in names]
-    values = np.asarray(prior, dtype=np.float64)
+    values = np.asarray(_by_view("view_prior", prior, names, 1.0), dtype=np.float64)
     if values.shape != (len(names),):
         raise ValueError(
             f"view_prior must have one number for each of the {len(names)} views, got shape {values.shape}"

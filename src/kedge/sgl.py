@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kedge.clusterer import AnchorGraphClusterer, checked_anchor_array
-from kedge.core.view_weights import FixedWeighting, ViewWeighting
+from kedge.core.view_weights import ViewWeighting
 from kedge.inputs import Views
 from kedge.parameters import SGL_RULES, checked_fit
 from kedge.view_forms import check_matrix
@@ -311,7 +311,7 @@ class SGL(AnchorGraphClusterer):
         return Views([check_matrix(self, X, reset=reset)], ("X",))
 
     def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:
-        return FixedWeighting()
+        return ViewWeighting()
 
     def _given_anchors(self, views: Views) -> list[Any]:
         return [checked_anchor_array(self.anchors, "anchors")]

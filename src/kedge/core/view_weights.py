@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,41 +27,24 @@ class ViewErrors:
     row_counts: Array  # Number of rows that have the view.
 
 
-class ViewWeighting(Protocol):
-    """View weights, and the part of the objective that depends on them."""
+class ViewWeighting:
+    """View weights, and the part of the objective that depends on them; here a single view of weight one."""
 
     def first(self, row_counts: Array, n_rows: int) -> Array:
         """Return the weights of the first pass."""
-        ...
-
-    def weights(self, errors: ViewErrors, n_rows: int) -> Array:
-        """Return the best weights for these errors."""
-        ...
-
-    def value(self, errors: ViewErrors, n_rows: int) -> float:
-        """Return the data term of the objective at the best weights."""
-        ...
-
-
-@dataclass(frozen=True)
-class FixedWeighting:
-    """One view of weight one, as in the single-view model."""
-
-    def first(self, row_counts: Array, n_rows: int) -> Array:
-        """Return one."""
         return np.ones(len(row_counts))
 
     def weights(self, errors: ViewErrors, n_rows: int) -> Array:
-        """Return one."""
+        """Return the best weights for these errors."""
         return np.ones(len(errors.values))
 
     def value(self, errors: ViewErrors, n_rows: int) -> float:
-        """Return the data term itself."""
+        """Return the data term of the objective at the best weights."""
         return float(errors.values.sum())
 
 
 @dataclass(frozen=True)
-class NormalisedWeighting:
+class NormalisedWeighting(ViewWeighting):
     """Minimise ``sum_v w_v e_v`` over weights whose power mean of exponent gamma is fixed; e_v sums errors over rows.
 
     The published model adds ``sum_v w_v^gamma`` to the objective instead. The weights have the same proportions,
@@ -111,7 +94,7 @@ class NormalisedWeighting:
 
 
 @dataclass(frozen=True)
-class PublishedWeighting:
+class PublishedWeighting(ViewWeighting):
     """Minimise ``sum_v (w_v e_v + w_v^gamma)``, as in the paper; the weights are not normalised."""
 
     gamma: float
