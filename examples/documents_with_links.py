@@ -5,8 +5,8 @@ Documents with links
 Each document has two views: the words in it, and the documents it cites. Both are sparse matrices and stay sparse.
 :class:`kedge.MSGL` uses both together and learns how much each one counts.
 
-The program makes the documents. Every topic prefers some words, documents mostly cite their own topic, and a fifth of the
-documents cite nothing at all.
+The program makes the documents. Every topic prefers some words, documents mostly cite their own topic, and a fifth of
+the documents cite nothing at all.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ print(f"{words.nnz / N_DOCUMENTS:.0f} different words and {links.nnz / N_DOCUMEN
 # %%
 # Each view alone, then both
 # --------------------------
-# A document that cites nothing lacks the second view. ``observed`` tells kedge, so that it clusters this document by its
-# words alone. Otherwise its row of zeros would look like every other row of zeros.
+# A document that cites nothing lacks the second view. ``observed`` tells kedge, so that it clusters this document by
+# its words alone. Otherwise its row of zeros would look like every other row of zeros.
 
 alone = {}
 for name, view in {"words": words, "links": links}.items():

@@ -23,7 +23,7 @@ path = Path(folder.name) / "rows.npy"
 # %%
 # Write the file
 # --------------
-# The rows lie near five subspaces. ``numpy.lib.format.open_memmap`` makes a ``.npy`` file that you can fill block by block.
+# The rows lie near five subspaces. ``numpy.lib.format.open_memmap`` makes a ``.npy`` file to fill block by block.
 
 rng = np.random.default_rng(0)
 bases = np.linalg.qr(rng.normal(size=(N_CLUSTERS, N_FEATURES, 4)))[0]

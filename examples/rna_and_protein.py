@@ -2,8 +2,8 @@
 RNA and protein of cells
 ========================
 
-This program clusters cells by their RNA and their surface proteins together. Some cells lack the protein panel. Generated
-counts stand in for a CITE-seq experiment. With your own MuData object, these lines are enough::
+This program clusters cells by their RNA and their surface proteins together. Some cells lack the protein panel.
+Generated counts stand in for a CITE-seq experiment. With your own MuData object, these lines are enough::
 
     from kedge import MSGL
     model = MSGL(n_clusters=5, random_state=0).fit(mudata)
