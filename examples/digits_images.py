@@ -2,8 +2,8 @@
 Images of digits
 ================
 
-The 1,797 images of handwritten digits that come with scikit-learn, 8 x 8 pixels each. A row is an image, its pixels
-are the features. :class:`kedge.SGL` rebuilds every image from prototypes, the anchors; images that share anchors are in
+scikit-learn comes with 1,797 images of handwritten digits, 8 x 8 pixels each. Each row is an image, and its pixels are
+the features. :class:`kedge.SGL` rebuilds every image from prototypes, the anchors. Images that share anchors end up in
 one cluster.
 """
 
@@ -21,8 +21,8 @@ print(f"accuracy {clustering_accuracy(y, model.labels_):.3f}, NMI {nmi(y, model.
 # %%
 # What a cluster is made of
 # -------------------------
-# Anchors are means of a few images, so they can be looked at. Every anchor belongs to a cluster. Above
-# the line is the mean of the rows of each cluster, below it are those of its anchors that carry most weight.
+# Anchors are means of a few images, so you can look at them. Every anchor belongs to a cluster. The first line shows
+# the mean image of each cluster. Below it are the three anchors of the cluster that carry the most weight.
 
 weight = np.asarray(model.graph_.sum(axis=0)).ravel()
 figure, axes = plt.subplots(4, 10, figsize=(10, 4.2))
@@ -39,8 +39,8 @@ figure.tight_layout()
 # %%
 # How one image is rebuilt
 # ------------------------
-# A row of ``graph_`` holds the weights of an image on the anchors: they are not negative, and their sum is one. Several
-# sets of anchors stand side by side in the graph, so the weights rebuild the image once for every set.
+# A row of ``graph_`` holds the weights of an image on the anchors. They are not negative and sum to one. The graph has
+# several sets of anchors side by side. Each set rebuilds the image, and the weights give the mean over the sets.
 
 row = model.graph_[[0]]
 used = row.indices[np.argsort(row.data)[::-1][:5]]
@@ -60,8 +60,8 @@ figure.tight_layout()
 # %%
 # Labels that deserve a look
 # --------------------------
-# ``confidence_`` is the share of the weight of an image that lies in its own cluster. Labels of low confidence are
-# wrong more often than the others.
+# ``confidence_`` says how far the cluster of an image leads over the next one among similar images, from 0 to 1.
+# Labels with low confidence are wrong more often than the others.
 
 right = np.zeros(len(y), dtype=bool)
 for cluster in range(10):
@@ -74,7 +74,7 @@ print(f"{right[~low].mean():.2f} of the others")
 # %%
 # More clusters, or fewer
 # -----------------------
-# The same fit has an answer for every number of clusters: pairs that lose least are merged first.
+# The same fit has an answer for every number of clusters. It merges the pair of clusters that loses the least first.
 
 axes = plots.layers(model)
 for n_clusters in (5, 8, 10):

@@ -2,9 +2,9 @@
 Handwritten digits as three views, in three kinds of files
 ==========================================================
 
-The digits that ship with scikit-learn, measured in three ways: pixels, Fourier descriptors, and directions of strokes.
-``make demo`` writes them with this program and clusters them with ``kedge fit``. The true digits go along to score the
-clusters; they are not used to find them.
+This program writes the digits of scikit-learn as three views: pixels, Fourier descriptors, and directions of strokes.
+``make demo`` runs it and then clusters the files with ``kedge fit``. The true digits are in the files only to score the
+clusters. They are not used to find them.
 """
 
 import argparse
@@ -18,13 +18,13 @@ N_DIRECTIONS, CELL = 6, 4
 
 
 def fourier_descriptors(images):
-    """Return the strengths of the lowest spatial frequencies: they do not change when a digit is shifted."""
+    """Return the strengths of the lowest spatial frequencies, which do not change when a digit is shifted."""
     strengths = np.abs(np.fft.fft2(images))
     return strengths[:, :N_FREQUENCIES, :N_FREQUENCIES].reshape(len(images), -1)
 
 
 def stroke_directions(images):
-    """Return how much of each quarter of an image changes in which direction."""
+    """Return how much each quarter of an image changes in each direction."""
     down, across = np.gradient(images, axis=(1, 2))
     strength = np.hypot(down, across)
     sector = np.floor(np.arctan2(down, across) % np.pi / np.pi * N_DIRECTIONS).astype(int) % N_DIRECTIONS

@@ -2,11 +2,11 @@
 Documents with links
 ====================
 
-Documents are described twice: by the words in them, and by the documents they cite. Both are sparse matrices, and stay
-sparse. :class:`kedge.MSGL` clusters by both together and learns how much each counts.
+Each document has two views: the words in it, and the documents it cites. Both are sparse matrices and stay sparse.
+:class:`kedge.MSGL` uses both together and learns how much each one counts.
 
-The documents are made here: every topic prefers some words, documents mostly cite their own topic, and a fifth of the
-documents cites nothing at all.
+The program makes the documents. Every topic prefers some words, documents mostly cite their own topic, and a fifth of
+the documents cite nothing at all.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ print(f"{words.nnz / N_DOCUMENTS:.0f} different words and {links.nnz / N_DOCUMEN
 # %%
 # Each view alone, then both
 # --------------------------
-# A document that cites nothing lacks the second view. ``observed`` says so: such a document is clustered by its words
-# alone, instead of by a row of zeros that looks like any other such row.
+# A document that cites nothing lacks the second view. ``observed`` tells kedge, so that it clusters this document by
+# its words alone. Otherwise its row of zeros would look like every other row of zeros.
 
 alone = {}
 for name, view in {"words": words, "links": links}.items():
@@ -66,7 +66,7 @@ figure.tight_layout()
 # %%
 # New documents
 # -------------
-# A new document may have words only.
+# New documents may have words only.
 
 new = sparse.csr_array(rng.multinomial(200, 0.2 * preference[3] + 0.8 * everyday, size=5)).astype(float)
 print("five new documents of one topic:", model.predict({"words": new}))

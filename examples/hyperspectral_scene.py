@@ -2,11 +2,11 @@
 A hyperspectral scene
 =====================
 
-Every pixel of a hyperspectral image is a spectrum of many bands. What covers a pixel shows in the shape of the
-spectrum; how bright it is shows in its length. Spectra of one kind of cover lie near a subspace of few dimensions: a
-few pure spectra, mixed in different shares and lit differently.
+Every pixel of a hyperspectral image is a spectrum of many bands. The shape of the spectrum tells you what covers the
+pixel, and its length tells you how bright the pixel is. Spectra of one kind of cover lie near a subspace of few
+dimensions: they mix a few pure spectra in different shares, under different light.
 
-The scene is made here: 120 x 120 pixels, 100 bands, five kinds of cover, each a mixture of three pure spectra.
+The program makes the scene: 120 x 120 pixels, 100 bands, and five kinds of cover, each a mixture of three pure spectra.
 """
 
 import matplotlib.pyplot as plt
@@ -29,10 +29,10 @@ spectra = light * np.einsum("ij,ijb->ib", shares, pure[cover.ravel()]) + 0.01 * 
 print(f"{len(spectra):,} pixels of {N_BANDS} bands")
 
 # %%
-# Unit length takes the light out
-# -------------------------------
-# ``scale="l2"`` brings every spectrum to unit length, in the fit and for new pixels alike. The same is done for
-# k-means, so that both see the same rows.
+# Unit length removes the light
+# -----------------------------
+# ``scale="l2"`` brings every spectrum to unit length, in the fit and for new pixels. k-means gets the same scaling, so
+# both see the same rows.
 
 sgl = SGL(N_KINDS, scale="l2", random_state=0).fit(spectra)
 kmeans = KMeans(N_KINDS, scale="l2", random_state=0).fit(spectra)

@@ -2,8 +2,8 @@
 A million rows from a file
 ==========================
 
-Rows need not fit in memory. The file here has a million rows, written in blocks; :class:`kedge.SGL` gets its path and
-reads it in blocks, too. What is held in memory is a few blocks, the labels, and sums of the size of the anchors.
+Rows do not have to fit in memory. The file here has a million rows. You give :class:`kedge.SGL` its path, and it reads
+the file block by block. Memory holds only a few blocks, the labels, and sums of the size of the anchors.
 """
 
 import tempfile
@@ -23,7 +23,7 @@ path = Path(folder.name) / "rows.npy"
 # %%
 # Write the file
 # --------------
-# Rows lie near five subspaces. ``numpy.lib.format.open_memmap`` makes a ``.npy`` file that is filled block by block.
+# The rows lie near five subspaces. ``numpy.lib.format.open_memmap`` makes a ``.npy`` file to fill block by block.
 
 rng = np.random.default_rng(0)
 bases = np.linalg.qr(rng.normal(size=(N_CLUSTERS, N_FEATURES, 4)))[0]
@@ -53,7 +53,7 @@ print(f"predict: {time.perf_counter() - started:.1f} s, {same:.3f} of the labels
 # %%
 # The graph stays on disk
 # -----------------------
-# ``graph_`` is read when rows of it are asked for; its files vanish with the model.
+# ``graph_`` reads its rows from disk when you ask for them. Its files vanish with the model.
 
 print(model.graph_[:3].toarray().round(2))
 del model

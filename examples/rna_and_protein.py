@@ -2,8 +2,8 @@
 RNA and protein of cells
 ========================
 
-Cells are clustered by their RNA and their surface proteins together, where some cells lack the protein panel. Generated
-counts stand in for a CITE-seq experiment. For a MuData object of your own, these lines are enough::
+This program clusters cells by their RNA and their surface proteins together. Some cells lack the protein panel.
+Generated counts stand in for a CITE-seq experiment. With your own MuData object, these lines are enough::
 
     from kedge import MSGL
     model = MSGL(n_clusters=5, random_state=0).fit(mudata)
@@ -20,11 +20,11 @@ N_CELLS, N_GENES, N_PROTEINS, N_KINDS = 1_500, 800, 30, 5
 # %%
 # The cells
 # ---------
-# Kinds 0 and 1 have the same RNA, kinds 2 and 3 the same proteins: only both together tell all five apart.
+# Kinds 0 and 1 have the same RNA, and kinds 2 and 3 have the same proteins. You need both to tell all five apart.
 
 
 def draw_counts(rng):
-    """Draw counts of genes and proteins for cells of several kinds, some pairs of which only one modality separates."""
+    """Draw counts of genes and proteins for cells of several kinds; some pairs of kinds differ in one modality only."""
     kinds = rng.integers(0, N_KINDS, N_CELLS)
     genes = np.exp(rng.normal(-1.5, 1.0, N_GENES) + 0.6 * rng.normal(size=(N_KINDS, N_GENES)))
     proteins = np.exp(rng.normal(3.0, 0.5, N_PROTEINS) + 0.5 * rng.normal(size=(N_KINDS, N_PROTEINS)))
@@ -58,7 +58,7 @@ print(f"together: accuracy {clustering_accuracy(kinds, model.labels_):.3f}; weig
 # %%
 # Cells without protein
 # ---------------------
-# A row of NaN says that the cell lacks the view. Nothing is filled in: such cells are clustered by what they have.
+# A row of NaN says that the cell lacks the view. kedge fills nothing in. It clusters such cells by what they have.
 
 views["protein"][rng.choice(N_CELLS, N_CELLS // 3, replace=False)] = np.nan
 labels = MSGL(N_KINDS, random_state=0).fit(views).labels_

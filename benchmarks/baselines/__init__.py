@@ -1,4 +1,5 @@
-"""The baselines beside plain programs for the same thing: ``python -m benchmarks.baselines.NAME [--quick]``.
+"""The baselines, compared with plain programs that do the same: ``python -m benchmarks.baselines.NAME [--quick]``.
 
-- ``matching_pursuit``: orthogonal matching pursuit of every row over the others, beside a loop over rows.
+- ``matching_pursuit``: orthogonal matching pursuit of every row over the others, compared with a loop over rows;
+- ``mnist``: the fast methods on MNIST.
 """

@@ -1,4 +1,4 @@
-"""The data sets of the benchmarks: read where a folder with them is found, else drawn or left out, aloud."""
+"""The data sets of the benchmarks: read if they are found, else drawn or left out with a message."""
 
 import os
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Graphs with exactly k components: ``python -m benchmarks.clustering.exact [--quick]``.
 
-Prints the default route beside two others that were tried: rows that choose the group of anchors which rebuilds them
-best, alternating with the groups; and a structure penalty that grows until the graph falls into k pieces.
+Compares the default with two other ways: rows choose the group of anchors that rebuilds them best, and groups follow;
+or a structure penalty grows until the graph falls into k pieces.
 """
 
 import argparse

@@ -1,1 +1,1 @@
-"""Several views: quality, missing views, noise and speed, beside what a user would run instead."""
+"""Several views: quality, missing views, noise and speed, compared with what a user would run instead."""

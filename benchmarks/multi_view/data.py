@@ -1,4 +1,4 @@
-"""The multi-view data sets of the benchmarks, read where a folder with them is found, else left out, aloud."""
+"""The multi-view data sets of the benchmarks: read if they are found, else left out with a message."""
 
 from dataclasses import dataclass
 

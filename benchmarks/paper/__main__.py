@@ -1,6 +1,6 @@
 """The paper's tables and figures beside ours: ``python -m benchmarks.paper [NAME ...] [options]``.
 
-Every unit of work is recorded in ``results.jsonl`` as it finishes, so that a run that was stopped goes on where it was.
+Every unit of work is recorded in ``results.jsonl`` when it finishes, so a run that was stopped continues where it was.
 """
 
 import argparse

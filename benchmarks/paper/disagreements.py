@@ -1,7 +1,7 @@
 """Where paper, tables and the authors' programs disagree: ``python -m benchmarks.paper.disagreements``.
 
-``--quick`` runs on few rows; ``--only NUMBER`` shows one. Needs the data sets in ``$KEDGE_DATA``; says what it leaves
-out.
+``--quick`` runs on few rows, and ``--only NUMBER`` shows one. The program needs the data sets in ``$KEDGE_DATA`` and
+says what it leaves out.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Fills the tables of ``docs/reproducing.md`` from the recorded results, and checks that they are as recorded."""
+"""Fills the tables of ``docs/reproducing.md`` from the recorded results, or checks that they agree with them."""
 
 import argparse
 import re

@@ -36,7 +36,7 @@ img { max-width: 100%; background: #fff; }
 @media (prefers-color-scheme: dark) {
   body { background: #16181c; color: #e6e6e6; } a { color: #8ab4f8; } td.paper { color: #f0b060; } }
 """
-_CUT = "A CUT of the experiment, to see that it runs; no number here is a result."
+_CUT = "A CUT of the experiment, to see that it runs. No number here is a result."
 # Measures that figures show.
 SHOWN = {"acc": "ACC", "nmi": "NMI", "inverse_purity": "inverse purity"}
 
@@ -60,7 +60,7 @@ def write_pages(experiments: Sequence[Experiment], records: Records, cut: Cut, f
 
 def write_overview(experiments: Sequence[Experiment], records: Records, cut: Cut, folder: Path) -> list[Path]:
     """Write the page that links the others and says what was run; experiments without any result are left out."""
-    texts = ["The paper's tables and figures beside ours. Experiments share units; the last row counts each once."]
+    texts = ["The paper's tables and figures beside ours. Experiments share units; the last row counts each unit once."]
     texts += [_CUT] if cut.n_rows is not None else []
     grid = overview_grid(experiments, records, cut)
     return _write_page(folder / "index", "Reproduction of the paper", texts, [grid])

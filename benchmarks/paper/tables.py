@@ -25,18 +25,18 @@ HEADER = (
     "setting",
 )
 EXPLANATION = (
-    "Paper: as printed there, tuned with labels; its “purity” is the inverse purity for some methods. Ours: mean and "
-    "standard deviation over the seeds given. Numbers of ours marked ★ are of a setting chosen by the labels, as in "
-    "the paper; all others of ours used none. Accuracy after the best matching, mutual information by the larger "
-    "entropy, both in percent. Our best run: of all settings and seeds, picked by the labels; no result, but what "
-    "picking gives."
+    "Paper: the printed numbers, tuned with labels; its “purity” is the inverse purity for some methods. Ours: mean "
+    "and standard deviation over the seeds given. ★ marks our numbers whose setting was chosen with the labels, as in "
+    "the paper; our other numbers used no labels. Accuracy is after the best matching, mutual information is divided "
+    "by the larger entropy, and both are in percent. Our best run is the best of all settings and seeds, picked with "
+    "the labels. It is not a result; it shows what picking gives."
 )
-DIGEST_NOTE = "ACC / NMI in percent: the paper's → ours; ★ of a setting chosen by the labels, as in the paper."
+DIGEST_NOTE = "ACC / NMI in percent: the paper's → ours. ★: the setting was chosen with the labels, as in the paper."
 # Points of accuracy or mutual information from which on a difference from the paper is given a sentence.
 WORTH_A_SENTENCE = 5.0
 # Comments under this name hold for a method wherever its numbers are far from the paper's.
 EVERY_SET = "every set"
-UNEXPLAINED = "no reason is known yet"
+UNEXPLAINED = "we do not know the reason yet"
 
 
 @dataclass(frozen=True)

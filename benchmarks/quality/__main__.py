@@ -1,6 +1,6 @@
-"""Run what is not recorded yet and print all: ``python -m benchmarks.quality [--quick] [--set orl] [--method LSC]``.
+"""Run what is missing and print everything: ``python -m benchmarks.quality [--quick] [--set orl] [--method LSC]``.
 
-A run that was stopped goes on where it stopped; with ``--again`` the runs asked for are made anew.
+A run that was stopped continues where it stopped. ``--again`` repeats recorded runs.
 """
 
 import argparse

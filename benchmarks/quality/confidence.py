@@ -1,7 +1,7 @@
 """How often rows of low confidence are wrong: ``python -m benchmarks.quality.confidence [--set orl] [--seeds 2]``.
 
-A row is wrong if its cluster is matched with another class, one to one, as the matched accuracy does. Means over seeds,
-with the number of classes given.
+A row is wrong if the one-to-one matching of matched accuracy gives its cluster another class. Figures are means over
+seeds, with the number of classes given.
 """
 
 import warnings

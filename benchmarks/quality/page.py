@@ -1,4 +1,4 @@
-"""The tables of docs/quality.md from the recorded runs: ``python -m benchmarks.quality.page [--write]``."""
+"""The tables of docs/quality.md and of the README from the recorded runs: ``python -m benchmarks.quality.page``."""
 
 import argparse
 from pathlib import Path
@@ -7,8 +7,16 @@ import numpy as np
 
 from benchmarks.quality import records, summary
 
-PAGE = Path(__file__).parents[2] / "docs" / "quality.md"
+ROOT = Path(__file__).parents[2]
+PAGE, README = ROOT / "docs" / "quality.md", ROOT / "README.md"
 BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+# Columns of the README's table: those that get the number of clusters, then those that find it.
+GIVEN = {"kedge, k given": "kedge", "k-means": "k-means", "UMAP graph + Leiden at k": "Leiden"}
+FOUND = {
+    "kedge, nothing given": "kedge, finds k",
+    "UMAP + HDBSCAN": "UMAP + HDBSCAN",
+    "UMAP graph + Leiden": "Leiden, finds k",
+}
 SHORT = {
     "kedge, k given": "kedge, k given",
     "kedge, nothing given": "kedge, nothing given",
@@ -69,15 +77,49 @@ def tables(path=records.RECORDS):
     return "\n\n".join(f"## {title}\n\n{table}" for title, table in parts.items())
 
 
+def readme_table(path=records.RECORDS):
+    """Return NMI and seconds on all sets as Markdown: kedge, three rivals, and the best of all rivals on each set."""
+    found = summary.summarise(path)
+    lines = []
+    for name, by_method in found.items():
+        rival = summary.best_rival(by_method)
+        *given, best = _with_seconds(by_method, [*GIVEN, rival])
+        size = by_method["kedge, k given"]
+        title = (GIVEN | FOUND | SHORT).get(rival, rival)
+        own = [name, f"{size.n_rows:,}", str(size.n_classes)]
+        lines.append([*own, *given, f"{best} {title}", *_with_seconds(by_method, FOUND)])
+    best = np.mean([by_method[summary.best_rival(by_method)].mean("nmi") for by_method in found.values()])
+    given, untold = (
+        [np.mean([of[one].mean("nmi") for of in found.values()]) for one in group] for group in (GIVEN, FOUND)
+    )
+    means = [*(_cell(one, max(*given, best)) for one in (*given, best)), *(_cell(one, max(untold)) for one in untold)]
+    lines.append(["**mean**", "", "", *means])
+    return markdown(["data", "rows", "k", *GIVEN.values(), "best rival", *FOUND.values()], lines)
+
+
+def _with_seconds(by_method, methods):
+    """Return a cell per method with its NMI and its seconds, the best NMI in bold."""
+    best = max(by_method[one].mean("nmi") for one in methods)
+    return [f"{_cell(by_method[one].mean('nmi'), best)} / {by_method[one].mean('seconds'):.1f} s" for one in methods]
+
+
+def put_into(page, text):
+    """Replace what a page has between the two marks."""
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
 def main():
-    """Print the tables, or write them into the page."""
+    """Print the tables, or write them into the pages."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.page", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put them into docs/quality.md")
-    if not parser.parse_args().write:
-        print(tables())
-        return
-    before, rest = PAGE.read_text().split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.split(END)[1]}")
+    parser.add_argument("--readme", action="store_true", help="print the table of the README instead")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/quality.md and README.md")
+    arguments = parser.parse_args()
+    if arguments.write:
+        put_into(PAGE, tables())
+        put_into(README, readme_table())
+    else:
+        print(readme_table() if arguments.readme else tables())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """``scale="auto"`` beside every fixed scaling: ``python -m benchmarks.quality.scalings [--set orl] [--seeds 2]``.
 
-NMI in percent with the number of classes given, mean over seeds. A scaling that a set refuses (sparse rows are never
-shifted) is left empty.
+NMI in percent with the number of classes given, mean over seeds. A cell is empty where the data does not allow the
+scaling: sparse rows are never shifted.
 """
 
 import warnings

@@ -7,20 +7,20 @@ from benchmarks.clustering.measure import print_table
 from benchmarks.quality import records, summary, verdicts
 
 NOTES = """
-ACC and NMI (divided by the larger entropy) in percent, clusters found, wall and CPU seconds: means over the seeds, and
-their standard deviation (of a sample). "told k": whether the method was told the number of classes; nothing else
-was taken from the labels. Wall seconds are those of a machine that may have had other work; CPU seconds suffer less.
+ACC and NMI (divided by the larger entropy) in percent, clusters found, wall and CPU seconds: means over the seeds with
+their sample standard deviation. "told k" says whether the method was told the number of classes. Nothing else was taken
+from the labels. The machine may have had other work, which affects wall seconds more than CPU seconds.
 
-kedge is given every set as it comes. Rivals are given what a careful user would give them: the term counts of TDT2 as
-tf-idf with rows of unit length (and once as they are, for k-means), several views side by side at unit energy,
-CoverType with standardised columns, and every other set as it is. Preparing that is not in the seconds.
+kedge gets every set as it comes. Rivals get what a careful user would give them: the term counts of TDT2 as tf-idf with
+rows of unit length (and once as they are, for k-means), several views side by side at unit energy, CoverType with
+standardised columns, and every other set as it is. The seconds do not include this preparation.
 k-means: best of 10 starts. UMAP: 15 neighbours, 10 dimensions, min_dist 0, cosine for sparse rows, one thread
-(n_jobs=1); its seconds are in those of each method that needs it, of the graph alone for Leiden. HDBSCAN:
-min_cluster_size 15, and the rows it calls noise count as one cluster. Leiden: RBConfigurationVertexPartition with the
-weights of UMAP's graph at resolution 1, or "at k" at that which gives k clusters, or as near as 25 cuts come; a graph
-in more than k pieces has no cut into k.
+(n_jobs=1). Its seconds count for each method that needs it; for Leiden, only those of the graph. HDBSCAN:
+min_cluster_size 15; the rows it calls noise count as one cluster. Leiden: RBConfigurationVertexPartition with the
+weights of UMAP's graph at resolution 1. "At k" searches the resolution for k clusters in at most 25 cuts, and keeps the
+nearest. A graph in more than k pieces has no cut into k.
 SpectralClustering: graph of 10 neighbours, up to 12,000 rows. LSC: 1,000 landmarks, at most a third of the rows.
-Last version: 0.1.0, ten seeds, as recorded then; it was told k in both modes. MNIST there is 20,000 rows, not 70,000.
+Last version: 0.1.0, ten seeds, as recorded then. It was told k in both modes. Its MNIST has 20,000 rows, not 70,000.
 """
 
 

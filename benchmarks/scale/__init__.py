@@ -1,1 +1,1 @@
-"""Past memory and past one machine."""
+"""More rows than memory or one machine can hold."""

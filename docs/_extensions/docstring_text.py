@@ -1,6 +1,6 @@
-"""Docstrings are plain text with formulas; here signs that reStructuredText would take for markup are escaped.
+"""Escape signs in docstrings that reStructuredText would take for markup. Docstrings are plain text with formulas.
 
-``n_iter_`` in the shape of an array is no link, and ``|x|`` no substitution.
+For example, ``n_iter_`` in the shape of an array is not a link, and ``|x|`` is not a substitution.
 """
 
 import re

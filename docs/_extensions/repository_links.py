@@ -1,8 +1,8 @@
-"""Links of pages to files of the repository, turned into links of the site.
+"""Turn links from pages to files of the repository into links of the site.
 
-Pages are read in the repository and on the site. What a page links to outside of ``docs`` is brought along where the
+You can read the pages in the repository and on the site. What a page links to outside of ``docs`` comes along if the
 site can show it: pages of the reproduced tables are copied to ``paper``, programs of ``examples`` are in the gallery,
-and files of printed output are offered to download. A link to a folder becomes its text.
+and files of printed output can be downloaded. A link to a folder becomes plain text.
 """
 
 import re
