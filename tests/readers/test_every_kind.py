@@ -6,10 +6,10 @@ import pytest
 from data_file_writers import COLUMNS, WRITERS, anndata_of, table_of, write_modalities
 from scipy import io, sparse
 
+from kedge.readers.arrays import ViewReader
 from kedge.readers.contents import DataFileError, Limits
 from kedge.readers.open import read_data_files
 from kedge.readers.sparse_files import save_csr
-from kedge.readers.stored_rows import ViewReader
 
 ONE_VIEW = [kind for kind in WRITERS if kind != "h5mu"]
 WITH_LABELS = [kind for kind in ONE_VIEW if kind not in ("sparse npz", "sparse mat", "hdf5")]

@@ -159,7 +159,7 @@ def check_matrix(shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> N
     """Raise an error unless this is a matrix of numbers with rows and columns."""
     if len(shape) != 2:
         raise ValueError(f"{where}: a view has rows and columns, but the array has shape {shape}; store it as 2-D")
-    if min(shape) == 0:
+    if min(shape) < 1:
         raise ValueError(f"{where}: there are no rows or no columns: shape {shape}")
     check_numeric(stored, where)
 
@@ -284,6 +284,7 @@ class ArraySource:
         self.views = list(views)
         self.scalings = list(scalings)
         self.mask = observed
+        self.view_names = tuple(view_names)
         self.n_rows = int(self.views[0].shape[0])
         self.dtype: np.dtype[Any] = np.result_type(*(view.dtype for view in self.views))
         dask_views = [isinstance(getattr(view, "reader", None), DaskReader) for view in self.views]

@@ -10,15 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kedge.core.rows import View
 from kedge.optional_libraries import load_library
 from kedge.progress import Progress
+from kedge.readers.arrays import (
+    ROWS_AT_ONCE,
+    SortedRows,
+    ViewReader,
+    check_matrix,
+    columns_of_block,
+    float_kind,
+)
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, Limits, shown
-from kedge.readers.stored_rows import ChosenColumns, ViewReader, check_matrix, check_numeric, float_kind
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 # What a column of row names is called; "" and the second are what data frames write for an index without a name.
 _ROW_NAMES = {"", "unnamed: 0", "id", "index", "name", "row", "row_id", "row_name", "rowname"}
-_ROWS_AT_ONCE = 8192
 
 
 class AskedColumns:
@@ -57,19 +64,14 @@ class AskedColumns:
         """Raise an error that names the first column that no view has; called after all views."""
         for option, item in sorted(self._missing):
             known = ", ".join(shown(name) for name in self._seen[:8])
-            known = (
-                f"the columns are {known}{' and others' if len(self._seen) > 8 else ''}" if known else "numbers only"
-            )
+            others = " and others" if len(self._seen) > 8 else ""
+            known = f"the columns are {known}{others}" if known else "columns have numbers only"
             raise DataFileError(f"--{option}: no data file has a column {shown(item)}; {known}")
 
     def _places(self, items: Sequence[str], names: Sequence[str] | None, width: int, option: str) -> list[int]:
-        places: list[int] = []
-        for item in items:
-            found = _places_of(item, names, width)
-            if found:
-                self._missing.discard((option, item))
-            places += found
-        return places
+        found = {item: _places_of(item, names, width) for item in items}
+        self._missing -= {(option, item) for item, places in found.items() if places}
+        return [place for places in found.values() for place in places]
 
 
 class FittedColumns:
@@ -104,7 +106,7 @@ class FittedColumns:
         return [places[name] for name in wanted]
 
     def check_all_found(self) -> None:
-        """Do nothing: every view has all of its columns by now."""
+        """Do nothing: `choose` found all columns."""
 
 
 ColumnChoice: TypeAlias = AskedColumns | FittedColumns
@@ -119,6 +121,11 @@ class Wanted:
     limits: Limits
     progress: Progress
 
+    def label_place(self, names: Sequence[str] | None, width: int) -> int | None:
+        """Return the place of the column of labels; None if it is not there, or not asked for."""
+        found = [] if self.label_column is None else _places_of(self.label_column, names, width)
+        return found[0] if len(found) == 1 else None
+
 
 def _items(listed: str, option: str) -> list[str]:
     items = [item.strip() for item in listed.split(",")]
@@ -128,7 +135,7 @@ def _items(listed: str, option: str) -> list[str]:
 
 
 def _places_of(item: str, names: Sequence[str] | None, width: int) -> list[int]:
-    """Return the places that a name, a number or a range of numbers stands for; none if they are not all there."""
+    """Return the places of a name, a number or a range of numbers; none if they are not all there."""
     if names is not None and item in names:
         return [list(names).index(item)]
     ends = _RANGE.fullmatch(item)
@@ -136,12 +143,6 @@ def _places_of(item: str, names: Sequence[str] | None, width: int) -> list[int]:
         return []
     first, last = int(ends[1]), int(ends[2] or ends[1])
     return list(range(first, last + 1)) if first <= last < width else []
-
-
-def _label_place(wanted: Wanted, names: Sequence[str] | None, width: int) -> int | None:
-    """Return the place of the column of labels; None if it is not there, or not asked for."""
-    found = [] if wanted.label_column is None else _places_of(wanted.label_column, names, width)
-    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -162,11 +163,11 @@ def sort_columns(
     """
     if has_names:
         refuse_double(names, path)
-    label = _label_place(wanted, names if has_names else None, len(names))
+    known = names if has_names else None
+    label = wanted.label_place(known, len(names))
     row_names = 0 if has_names and label != 0 and _names_rows(names, kinds[0], wanted) else None
     kept_aside = [place for place in (row_names, label) if place is not None]
-    chosen = wanted.columns.choose(path.stem, names if has_names else None, len(names), path, kept_aside)
-    features = [place for place in chosen if place != label]
+    features = [c for c in wanted.columns.choose(path.stem, known, len(names), path, kept_aside) if c != label]
     text = [place for place in features if not is_number(kinds[place])]
     if text:
         _refuse_text([names[place] for place in text], path, kinds[text[0]])
@@ -205,11 +206,10 @@ def _names_rows(names: Sequence[str], kind: Any, wanted: Wanted) -> bool:
 def _refuse_text(names: list[str], path: Path, kind: Any) -> None:
     listed = ", ".join(shown(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     if len(names) == 1:
-        what = f"column {listed} holds {kind} and not numbers; leave out"
+        what = f"column {listed} holds {kind} and not numbers; leave it out"
     else:
         what = f"columns {listed} hold no numbers; leave them out"
-    drop = ",".join(names[:5])
-    raise DataFileError(f"{path}: {what} with --drop {drop!r}, or keep one aside with --label-column")
+    raise DataFileError(f"{path}: {what} with --drop {','.join(names[:5])!r}, or keep one aside with --label-column")
 
 
 def labels_of(chunks: Any, column: str, path: Path) -> Labels:
@@ -217,8 +217,7 @@ def labels_of(chunks: Any, column: str, path: Path) -> Labels:
     pa = load_pyarrow()
     text = chunks.cast(pa.string())
     if text.null_count:
-        row = int(np.argmax(np.asarray(text.is_null())))
-        raise DataFileError(f"{path}, row {row}: no label in column {shown(column)}; fill it or leave out the option")
+        _refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
     encoded = pa.concat_arrays(text.chunks).dictionary_encode()
     return Labels(column, np.asarray(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist())
 
@@ -227,8 +226,7 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     """Return the classes in a vector of numbers or text."""
     flat = np.asarray(values).reshape(-1)
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-        row = int(np.argmin(np.isfinite(flat)))
-        raise DataFileError(f"{path}, row {row}: no label in {shown(column)}; fill it or leave out the option")
+        _refuse_gap(int(np.argmin(np.isfinite(flat))), shown(column), path)
     if flat.dtype.kind == "f" and bool((flat == np.round(flat)).all()) and bool((np.abs(flat) < 2**53).all()):
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "biufUST":
@@ -236,6 +234,10 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     names, codes = np.unique(flat, return_inverse=True)
     texts = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
     return Labels(column, codes.reshape(-1).astype(np.int64), texts)
+
+
+def _refuse_gap(row: int, column: str, path: Path) -> None:
+    raise DataFileError(f"{path}, row {row}: no label in {column}; fill it or leave out the option")
 
 
 def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
@@ -251,8 +253,8 @@ def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
 def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Path, wanted: Wanted) -> DataFiles:
     """Return the views of a file that holds arrays: columns chosen, labels kept aside, the rest named.
 
-    `found` is what can be a view, with rows as they are stored; `vectors` is what else the file holds, among it perhaps
-    the labels.
+    `found` is what can be a view, with rows as they are stored; `vectors` is what else the file holds, perhaps the
+    labels.
     """
     asked = wanted.label_column
     labels = labels_from_array(vectors[asked], asked, path) if asked is not None and asked in vectors else None
@@ -269,43 +271,59 @@ def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Pat
 
 
 def _view_of(stored: FileView, wanted: Wanted) -> tuple[FileView, Labels | None]:
-    path, rows, names, image_shape = stored.path, stored.rows, stored.feature_names, None
+    """Return a view with the columns that are asked for, and the labels in its column of labels."""
+    path, names, image_shape = stored.path, stored.feature_names, None
     where = f"{path}, {shown(stored.name)}"
     if stored.in_memory:
+        rows = stored.rows
         if rows.ndim == 3:
             image_shape = (int(rows.shape[1]), int(rows.shape[2]))
             rows = rows.reshape(rows.shape[0], -1)
-        check_matrix(rows.shape, where)
-        check_numeric(rows.dtype, where)
+        check_matrix(rows.shape, rows.dtype, where)
         stored = replace(stored, rows=rows)
-    n_rows, width = stored.n_rows, stored.n_columns
-    wanted.limits.check_rows(n_rows, path)
-    label = _label_place(wanted, names, width) if image_shape is None else None
+    wanted.limits.check_rows(stored.n_rows, path)
+    label = wanted.label_place(names, stored.n_columns) if image_shape is None else None
     labels = None
     if label is not None and wanted.label_column is not None:
-        labels = labels_from_array(_column(rows, n_rows, label), wanted.label_column, path)
+        labels = labels_from_array(_column(stored, label), wanted.label_column, path)
     kept_aside = [] if label is None else [label]
-    chosen = [c for c in wanted.columns.choose(stored.name, names, width, path, kept_aside) if c != label]
+    every = wanted.columns.choose(stored.name, names, stored.n_columns, path, kept_aside)
+    chosen = [place for place in every if place != label]
     if not chosen:
         raise DataFileError(f"{where} has no column to cluster by besides the labels")
-    kept_whole = chosen == list(range(width))
-    if not stored.in_memory:
-        rows = rows if kept_whole else ChosenColumns(rows, chosen)
-    else:
-        rows = rows if kept_whole else rows[:, chosen]
-        rows = rows.astype(float_kind(rows.dtype), copy=False)
-        rows = rows if sparse.issparse(rows) else np.ascontiguousarray(rows)
-    chosen_names = None if names is None else [names[place] for place in chosen]
-    shape = image_shape if kept_whole else None
-    return replace(stored, rows=rows, feature_names=chosen_names, image_shape=shape), labels
+    if chosen != list(range(stored.n_columns)):
+        image_shape = None
+        rows = stored.rows[:, chosen] if stored.in_memory else ChosenColumns(stored.rows, chosen)
+        stored = replace(stored, rows=rows, feature_names=None if names is None else [names[c] for c in chosen])
+    if stored.in_memory:
+        rows = stored.rows.astype(float_kind(stored.rows.dtype), copy=False)
+        stored = replace(stored, rows=rows if sparse.issparse(rows) else np.ascontiguousarray(rows))
+    return replace(stored, image_shape=image_shape), labels
 
 
-def _column(rows: Any, n_rows: int, place: int) -> NDArray[Any]:
+def _column(view: FileView, place: int) -> NDArray[Any]:
     """Return one column, read in parts."""
     parts = []
-    for start in range(0, n_rows, _ROWS_AT_ONCE):
-        piece = slice(start, min(start + _ROWS_AT_ONCE, n_rows))
-        block = rows.read(piece) if isinstance(rows, ViewReader) else rows[piece]
-        column = block[:, [place]]
+    for start in range(0, view.n_rows, ROWS_AT_ONCE):
+        piece = slice(start, min(start + ROWS_AT_ONCE, view.n_rows))
+        column = (view.rows[piece] if view.in_memory else view.rows.read(piece))[:, [place]]
         parts.append(column.toarray() if sparse.issparse(column) else np.asarray(column))
     return np.concatenate(parts)[:, 0]
+
+
+class ChosenColumns:
+    """Some of the columns of another reader, in the order given."""
+
+    def __init__(self, reader: ViewReader, columns: list[int]) -> None:
+        self._reader, self._columns = reader, np.array(columns, dtype=np.intp)
+        self.n_rows, self.width, self.dtype, self.name = reader.n_rows, len(columns), reader.dtype, reader.name
+        names = reader.feature_names
+        self.feature_names = None if names is None else [names[column] for column in columns]
+
+    def read(self, rows: SortedRows) -> View:
+        """Return these rows as an array in C order or a CSR array."""
+        return columns_of_block(self._reader.read(rows), self._columns)
+
+    def place(self, row: int, column: int) -> str:
+        """Return where an entry is, for messages."""
+        return self._reader.place(row, int(self._columns[column]))

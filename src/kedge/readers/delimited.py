@@ -2,7 +2,6 @@
 
 import re
 import tempfile
-import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from kedge.readers.columns import TableColumns, Wanted, labels_of, load_pyarrow, row_names_of, sort_columns
 from kedge.readers.contents import DataFileError, DataFiles, FileView, one_line, shown
-from kedge.readers.stored_rows import StoredRows
+from kedge.readers.npy import MappedRows
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 # The least text of a number: a digit and a delimiter become eight bytes.
@@ -21,16 +20,12 @@ _BLOCK_BYTES, _MOST_BLOCK_BYTES = 2**20, 2**28
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 
 
-class ConvertedRows(StoredRows):
+class _Scratch:
     """Rows as plain float64 numbers in a scratch file without a name, which vanishes with the process."""
 
-    dtype = np.dtype(np.float64)
-
-    def __init__(self, name: str, feature_names: list[str] | None, width: int) -> None:
-        super().__init__()
-        self.name, self.feature_names, self.width, self.n_rows = name, feature_names, width, 0
-        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed with the reader)
-        weakref.finalize(self, self._file.close)
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (its map needs it)
 
     def append(self, rows: NDArray[np.float64]) -> None:
         """Write rows behind the last one."""
@@ -40,19 +35,15 @@ class ConvertedRows(StoredRows):
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise DataFileError(
-                f"{self.name} cannot be converted: the folder {tempfile.gettempdir()!r} cannot be written "
+                f"{self._name} cannot be converted: the folder {tempfile.gettempdir()!r} cannot be written "
                 f"({error.strerror}); free space there, or set TMPDIR to a folder on another disk"
             ) from error
-        self.n_rows += len(rows)
 
-    def _load(self, start: int, stop: int) -> NDArray[Any]:
-        count = (stop - start) * self.width
-        with self._lock:
-            self._file.seek(8 * self.width * start)
-            entries = np.fromfile(self._file, np.float64, count)
-        if len(entries) < count:
-            raise OSError(f"the scratch file of {self.name} is shorter than it was")
-        return entries.reshape(-1, self.width)
+    def reader(self, n_rows: int, feature_names: list[str] | None, width: int) -> MappedRows:
+        """Return a reader of the rows; the file lives as long as its map."""
+        rows = MappedRows(np.memmap(self._file, np.float64, "r", shape=(n_rows, width)))
+        rows.name, rows.feature_names = self._name, feature_names
+        return rows
 
 
 @dataclass(frozen=True)
@@ -90,14 +81,12 @@ def read_delimited(path: Path, wanted: Wanted) -> DataFiles:
         kinds = reader.schema.types
     columns = sort_columns(path, layout.names, kinds, wanted, has_names=layout.has_names)
     names = [layout.names[place] for place in columns.features] if layout.has_names else None
-    scratch = None
-    if _GROWTH * path.stat().st_size > wanted.limits.whole_bytes:
-        scratch = ConvertedRows(path.name, names, len(columns.features))
+    scratch = _Scratch(path.name) if _GROWTH * path.stat().st_size > wanted.limits.whole_bytes else None
     blocks: list[NDArray[np.float64]] = []
-    aside = _convert(layout, columns, kinds, blocks if scratch is None else scratch, wanted)
-    if not (sum(map(len, blocks)) if scratch is None else scratch.n_rows):
+    n_rows, aside = _convert(layout, columns, kinds, blocks if scratch is None else scratch, wanted)
+    if not n_rows:
         raise DataFileError(f"{path} has names of columns but no rows")
-    rows = np.concatenate(blocks) if scratch is None else scratch
+    rows = np.concatenate(blocks) if scratch is None else scratch.reader(n_rows, names, len(columns.features))
     label, named_by = columns.label, columns.row_names
     return DataFiles(
         [FileView(path.stem, path, "csv" if layout.delimiter == "," else "tsv", rows, names)],
@@ -150,8 +139,10 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _convert(layout: _Layout, columns: TableColumns, kinds: list[Any], sink: Any, wanted: Wanted) -> dict[int, Any]:
-    """Append the features to the sink; return what is kept aside by its place."""
+def _convert(
+    layout: _Layout, columns: TableColumns, kinds: list[Any], sink: Any, wanted: Wanted
+) -> tuple[int, dict[int, Any]]:
+    """Append the features to the sink; return the number of rows, and the columns kept aside by their places."""
     pa = load_pyarrow()
     number, is_bool = pa.float64(), pa.types.is_boolean
     kept: dict[int, list[Any]] = {place: [] for place in (columns.row_names, columns.label) if place is not None}
@@ -173,7 +164,7 @@ def _convert(layout: _Layout, columns: TableColumns, kinds: list[Any], sink: Any
                 wanted.progress.rows_done(batch.num_rows)
     except pa.ArrowInvalid as error:
         raise DataFileError(f"{layout.path}: {_explained(str(error), layout.names)}") from error
-    return {place: pa.chunked_array(chunks, type=pa.string()) for place, chunks in kept.items()}
+    return n_rows, {place: pa.chunked_array(chunks, type=pa.string()) for place, chunks in kept.items()}
 
 
 def _explained(message: str, names: list[str]) -> str:
