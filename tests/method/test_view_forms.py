@@ -108,7 +108,7 @@ def test_names_are_kept_and_used():
         model.predict({"words": VIEWS[0], "pictures": VIEWS[1]})
     broken = VIEWS[1].copy()
     broken[3, 1] = np.nan
-    with pytest.raises(ValueError, match="'links' , row 3, column 1: NaN"):
+    with pytest.raises(ValueError, match="'links', row 3, column 1: NaN"):
         MSGL(3).fit({"words": VIEWS[0], "links": broken})
 
 

@@ -33,27 +33,13 @@ _ROWS_FOR_SCALE = 2_000
 
 @runtime_checkable
 class ViewReader(Protocol):
-    """Rows of one view that stay where they are stored until they are asked for.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    width : int
-        Number of features.
-    dtype : dtype
-        What `read` returns: float32 if the rows are stored so, else float64.
-    name : str
-        What messages call it: the name of the file, or the kind of object.
-    feature_names : list of str or None
-        Names of the columns, where they are stored.
-    """
+    """Rows of one view that stay where they are stored until they are asked for."""
 
     n_rows: int
-    width: int
-    dtype: np.dtype[Any]
-    name: str
-    feature_names: list[str] | None
+    width: int  # Number of features.
+    dtype: np.dtype[Any]  # What `read` returns: float32 if the rows are stored so, else float64.
+    name: str  # What messages call it: the name of the file, or the kind of object.
+    feature_names: list[str] | None  # Names of the columns, where they are stored.
 
     def read(self, rows: SortedRows) -> View:
         """Return these rows as an array in C order or a CSR array; several threads may call it at once."""
@@ -262,16 +248,8 @@ def is_finite(array: View) -> bool:
 class ArraySource:
     """Views with equal row counts; blocks are scaled as they are read, X is never copied.
 
-    Parameters
-    ----------
-    views : sequence of arrays of shape (n_rows, n_features of the view)
-        Arrays, CSR arrays, or :class:`StoredView`.
-    scalings : sequence of ViewScaling
-        How each of them is scaled.
-    observed : array of bool of shape (n_rows, n_views), default=None
-        Which views each row has; None means all. Entries of rows that lack a view are not looked at.
-    view_names : sequence of str, default=("X",)
-        Names used in messages.
+    `views` are arrays, CSR arrays or :class:`StoredView`. `observed`, of shape (n_rows, n_views), says which views each
+    row has; None means all. Entries of rows that lack a view are not looked at.
     """
 
     def __init__(

@@ -13,14 +13,7 @@ from scipy import sparse
 from kedge.core.rows import View
 from kedge.optional_libraries import load_library
 from kedge.progress import Progress
-from kedge.readers.arrays import (
-    ROWS_AT_ONCE,
-    SortedRows,
-    ViewReader,
-    check_matrix,
-    columns_of_block,
-    float_kind,
-)
+from kedge.readers.arrays import ROWS_AT_ONCE, SortedRows, ViewReader, check_matrix, columns_of_block, float_kind
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, Limits, shown
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
@@ -145,19 +138,10 @@ def _places_of(item: str, names: Sequence[str] | None, width: int) -> list[int]:
     return list(range(first, last + 1)) if first <= last < width else []
 
 
-@dataclass(frozen=True)
-class TableColumns:
-    """Places of the columns of a table."""
-
-    features: list[int]
-    row_names: int | None
-    label: int | None
-
-
 def sort_columns(
     path: Path, names: Sequence[str], kinds: Sequence[Any], wanted: Wanted, *, has_names: bool = True
-) -> TableColumns:
-    """Say what each column of a table is for; a feature that is not a number is an error.
+) -> tuple[list[int], int | None, int | None]:
+    """Return the places of the features, of the row names and of the labels; a feature that is text is an error.
 
     `kinds` are types of pyarrow; without `has_names` the names were made up and are not in the file.
     """
@@ -173,7 +157,7 @@ def sort_columns(
         _refuse_text([names[place] for place in text], path, kinds[text[0]])
     if not features:
         raise DataFileError(f"{path} has no column to cluster by")
-    return TableColumns(features, row_names if row_names not in features else None, label)
+    return features, row_names if row_names not in features else None, label
 
 
 def refuse_double(names: Sequence[str], path: Path) -> None:

@@ -184,7 +184,5 @@ def _open_zarr(path: Path) -> Any:
     if isinstance(found, zarr.Array):
         return found
     listed = ", ".join(repr(name) for name in sorted(name for name, _ in found.arrays())) or "none"
-    raise ValueError(
-        f"{path} is a Zarr group and not an array; its arrays are {listed}: pass zarr.open({str(path)!r}, mode='r')"
-        "['name of the array']"
-    )
+    opened = f"zarr.open({str(path)!r}, mode='r')['name of the array']"
+    raise ValueError(f"{path} is a Zarr group and not an array; its arrays are {listed}: pass {opened}")

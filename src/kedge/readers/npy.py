@@ -31,9 +31,9 @@ class NpyItems:
             self._offset = file.tell()
         check_numeric(self.dtype, str(self.path))
         if fortran and len(self.shape) > 1:
+            again = "write it again with np.save(path, np.ascontiguousarray(array))"
             raise ValueError(
-                f"{self.path} is stored in Fortran order, so its rows are scattered over the file; write it again with "
-                "np.save(path, np.ascontiguousarray(array))"
+                f"{self.path} is stored in Fortran order, so its rows are scattered over the file; {again}"
             )
 
     def __len__(self) -> int:
@@ -64,10 +64,7 @@ def _read_header(file: Any, size: int, where: str) -> tuple[tuple[int, ...], boo
     except Exception as error:  # damaged headers make NumPy raise errors of Python's own parser
         raise ValueError(f"{where} is not a .npy file as np.save writes it: {error}") from error
     if dtype.hasobject:
-        raise DataFileError(
-            f"{where}: entries are stored as objects of Python, which are never loaded because that can run code; "
-            "store numbers"
-        )
+        raise DataFileError(f"{where}: entries are stored as objects, and loading them could run code; store numbers")
     apparent = math.prod(max(length, 1) for length in shape) * dtype.itemsize
     if any(length < 0 for length in shape) or len(shape) > 8 or apparent >= 2**62:
         raise DataFileError(f"{where} claims the impossible shape {shape}; the file is damaged")

@@ -147,8 +147,7 @@ class ParquetRows(BandedRows):
         table = file.read_group(group, self._columns)
         if table.num_rows != n_rows:
             raise ValueError(
-                f"{file.path} has changed: {file.group_word} {group} had {n_rows} rows and has {table.num_rows}; fit "
-                "again"
+                f"{file.path} has changed: group {group} has {table.num_rows} rows, not {n_rows}; fit again"
             )
         number_type = load_pyarrow().from_numpy_dtype(self.dtype)
         block = np.empty((n_rows, self.width), dtype=self.dtype)
@@ -169,10 +168,7 @@ def _table_paths(root: Path) -> list[Path]:
     for path in inside:
         if path.is_dir():
             kind = "a partition" if "=" in path.name else "a folder"
-            raise ValueError(
-                f"{root} holds {kind}, {path.name!r}; only files directly in the folder are read: write the rows to "
-                "one folder without partitions"
-            )
+            raise ValueError(f"{root} holds {kind}, {path.name!r}; write all rows to files directly in the folder")
     tables = [path for path in inside if path.suffix in TABLE_SUFFIXES]
     if not tables:
         raise ValueError(f"{root} holds no table; names must end in one of {', '.join(TABLE_SUFFIXES)}")
@@ -198,7 +194,7 @@ def _check_columns(file: TableFile, columns: list[str], complete: bool, first: T
     extra = [name for name in file.split_index()[0] if name not in set(columns)] if complete else []
     if extra:
         raise ValueError(
-            f"{file.path} has column {extra[0]!r}, which {first.path.name} lacks; all files need the same columns"
+            f"{file.path} has column {extra[0]!r}, which {first.path.name} lacks; files need equal columns"
         )
 
 
@@ -213,14 +209,13 @@ def read_table(path: Path, wanted: Wanted) -> DataFiles:
         raise DataFileError(f"{path} is damaged: it has a {table.group_word} of {min(table.group_rows)} rows")
     wanted.limits.check_rows(n_rows, path)
     kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
-    columns = sort_columns(path, names, [kinds[name] for name in names], wanted)
-    features = [names[place] for place in columns.features]
+    chosen, *aside = sort_columns(path, names, [kinds[name] for name in names], wanted)
+    features = [names[place] for place in chosen]
+    named_by, label = (None if place is None else names[place] for place in aside)
     # The decoded columns, and the block made of them.
     largest = 2 * 8 * len(features) * max(table.group_rows)
     wanted.limits.check_whole(largest, path, f"one {table.group_word} of {max(table.group_rows):,} rows")
     rows = wanted.limits.small_whole(ParquetRows(table, features))
-    label = None if columns.label is None else names[columns.label]
-    named_by = None if columns.row_names is None else names[columns.row_names]
     types = load_pyarrow().types
     if named_by is None and len(index) == 1:
         kind = kinds[index[0]]
