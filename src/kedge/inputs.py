@@ -357,10 +357,11 @@ def _checked_observed(observed: Any, shape: tuple[int, int]) -> NDArray[np.bool_
 
 def _rows_of_nan(array: View, name: str, has_view: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which rows are NaN throughout; any other entry that is not finite is an error."""
-    if isinstance(array, StoredView):
-        return array.rows_of_nan()
+    is_stored = isinstance(array, StoredView)
+    if is_stored and isinstance(array.reader, DaskReader):
+        return array.reader.rows_of_nan(array.columns)
     found = np.zeros(array.shape[0], dtype=bool)
-    if is_finite(array):
+    if not is_stored and is_finite(array):
         return found
 
     def place(row: int, column: int) -> str:
@@ -369,9 +370,10 @@ def _rows_of_nan(array: View, name: str, has_view: NDArray[np.bool_]) -> NDArray
     for start in range(0, array.shape[0], ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
         found[rows] = _nan_throughout(array[rows])
-        # Rows that lack the view may hold anything.
-        checked = start + np.flatnonzero(has_view[rows] & ~found[rows])
-        refuse_not_finite(array[checked], checked, place, gaps_allowed=True)
+        if not is_stored:  # stored rows are checked as they are read
+            # Rows that lack the view may hold anything.
+            checked = start + np.flatnonzero(has_view[rows] & ~found[rows])
+            refuse_not_finite(array[checked], checked, place, gaps_allowed=True)
     return found
 
 

@@ -156,10 +156,10 @@ def name_entry(where: str, column: int, feature_names: list[str] | None) -> str:
 
 
 class StoredView:
-    """Rows of a reader, checked as they are read; ``view[rows]`` is an array or a CSR array.
+    """Rows of a reader, or some of its columns; ``view[rows]`` is an array or a CSR array of finite entries.
 
     `columns` are those that belong to the view; None means all. With `gaps_allowed` a row may be NaN throughout, which
-    means that the row lacks the view.
+    means that the row lacks the view. A view is a reader itself, whose `read` does not check.
     """
 
     ndim = 2
@@ -167,8 +167,9 @@ class StoredView:
     def __init__(self, reader: ViewReader, columns: NDArray[np.intp] | None = None, gaps_allowed: bool = False) -> None:
         self.reader, self.columns, self.gaps_allowed = reader, columns, gaps_allowed
         self._numbers = np.arange(reader.width) if columns is None else columns
-        self.shape = (reader.n_rows, len(self._numbers))
-        self.dtype = reader.dtype
+        self.n_rows, self.width = self.shape = (reader.n_rows, len(self._numbers))
+        self.dtype, self.name, names = reader.dtype, reader.name, reader.feature_names
+        self.feature_names = None if names is None else [names[column] for column in self._numbers]
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -179,36 +180,24 @@ class StoredView:
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(self.shape[0])
             rows = slice(start, max(start, stop))
+        block = self.read(rows)
+        refuse_not_finite(block, rows, self.place, gaps_allowed=self.gaps_allowed)
+        return block
+
+    def read(self, rows: SortedRows) -> Any:
+        """Return these rows as an array in C order or a CSR array."""
         block = self.reader.read(rows)
         if self.columns is not None:
-            block = columns_of_block(block, self.columns)
-        refuse_not_finite(block, rows, self._place, gaps_allowed=self.gaps_allowed)
-        return block
+            block = block[:, self.columns]
+        return block if sparse.issparse(block) else np.ascontiguousarray(block)
+
+    def place(self, row: int, column: int) -> str:
+        """Return where an entry is, for messages."""
+        return self.reader.place(row, int(self._numbers[column]))
 
     def part(self, columns: Any) -> "StoredView":
         """Return some of the columns as a view of their own, whose rows may be NaN throughout."""
         return StoredView(self.reader, self._numbers[columns], gaps_allowed=True)
-
-    def rows_of_nan(self) -> NDArray[np.bool_]:
-        """Read all rows and return which are NaN throughout."""
-        if isinstance(self.reader, DaskReader):
-            return self.reader.rows_of_nan(self.columns)
-        found = np.zeros(self.shape[0], dtype=bool)
-        for start in range(0, self.shape[0], ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            block = self[rows]
-            if not sparse.issparse(block):
-                found[rows] = np.isnan(block).all(axis=1)
-        return found
-
-    def _place(self, row: int, column: int) -> str:
-        return self.reader.place(row, int(self._numbers[column]))
-
-
-def columns_of_block(block: View, columns: NDArray[np.intp]) -> View:
-    """Return some columns, in C order or as CSR."""
-    chosen = block[:, columns]
-    return chosen if sparse.issparse(chosen) else np.ascontiguousarray(chosen)
 
 
 def refuse_not_finite(

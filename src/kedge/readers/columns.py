@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.rows import View
 from kedge.optional_libraries import load_library
 from kedge.progress import Progress
-from kedge.readers.arrays import ROWS_AT_ONCE, SortedRows, ViewReader, check_matrix, columns_of_block, float_kind
+from kedge.readers.arrays import ROWS_AT_ONCE, StoredView, check_matrix, float_kind
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, Limits, shown
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
@@ -94,7 +93,7 @@ class FittedColumns:
         if lacking:
             others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             raise DataFileError(
-                f"{path} lacks column {shown(lacking[0])}{others}, which the model was fitted on; give the same columns"
+                f"{path} lacks column {shown(lacking[0])}{others}, which the model was fitted on; add it"
             )
         return [places[name] for name in wanted]
 
@@ -277,7 +276,8 @@ def _view_of(stored: FileView, wanted: Wanted) -> tuple[FileView, Labels | None]
         raise DataFileError(f"{where} has no column to cluster by besides the labels")
     if chosen != list(range(stored.n_columns)):
         image_shape = None
-        rows = stored.rows[:, chosen] if stored.in_memory else ChosenColumns(stored.rows, chosen)
+        places = np.array(chosen, dtype=np.intp)
+        rows = stored.rows[:, places] if stored.in_memory else StoredView(stored.rows, places, gaps_allowed=True)
         stored = replace(stored, rows=rows, feature_names=None if names is None else [names[c] for c in chosen])
     if stored.in_memory:
         rows = stored.rows.astype(float_kind(stored.rows.dtype), copy=False)
@@ -293,21 +293,3 @@ def _column(view: FileView, place: int) -> NDArray[Any]:
         column = (view.rows[piece] if view.in_memory else view.rows.read(piece))[:, [place]]
         parts.append(column.toarray() if sparse.issparse(column) else np.asarray(column))
     return np.concatenate(parts)[:, 0]
-
-
-class ChosenColumns:
-    """Some of the columns of another reader, in the order given."""
-
-    def __init__(self, reader: ViewReader, columns: list[int]) -> None:
-        self._reader, self._columns = reader, np.array(columns, dtype=np.intp)
-        self.n_rows, self.width, self.dtype, self.name = reader.n_rows, len(columns), reader.dtype, reader.name
-        names = reader.feature_names
-        self.feature_names = None if names is None else [names[column] for column in columns]
-
-    def read(self, rows: SortedRows) -> View:
-        """Return these rows as an array in C order or a CSR array."""
-        return columns_of_block(self._reader.read(rows), self._columns)
-
-    def place(self, row: int, column: int) -> str:
-        """Return where an entry is, for messages."""
-        return self._reader.place(row, int(self._columns[column]))

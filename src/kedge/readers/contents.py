@@ -94,8 +94,7 @@ class Limits:
         if n_bytes > self.most_bytes // 2:
             raise DataFileError(
                 f"{path}: {what} takes {n_bytes / _GIB:,.1f} GiB in memory, and {self.most_bytes / _GIB:,.1f} GiB may "
-                "be used for it and its copy; raise --memory, or store the rows as .npy or Parquet, which are read "
-                "in parts"
+                "be used for it and its copy; raise --memory, or store rows as .npy or Parquet, which are read in parts"
             )
 
     def check_rows(self, n_rows: int, path: Path) -> None:
@@ -109,9 +108,7 @@ class Limits:
     def check_packed(self, n_bytes: int, stored: int, path: Path, what: str) -> None:
         """Refuse content that would grow far more than compressed data does."""
         if n_bytes > _MOST_PACKED * max(stored, _SMALL_FILE):
-            raise DataFileError(
-                f"{path}: {what} claims {n_bytes:,} bytes but stores only {stored:,}; is the file damaged?"
-            )
+            raise DataFileError(f"{path}: {what} claims {n_bytes:,} bytes but stores only {stored:,}; is it damaged?")
 
 
 def _allowed_memory() -> int:

@@ -32,9 +32,7 @@ class NpyItems:
         check_numeric(self.dtype, str(self.path))
         if fortran and len(self.shape) > 1:
             again = "write it again with np.save(path, np.ascontiguousarray(array))"
-            raise ValueError(
-                f"{self.path} is stored in Fortran order, so its rows are scattered over the file; {again}"
-            )
+            raise ValueError(f"{self.path} is stored in Fortran order, so its rows are not in one piece; {again}")
 
     def __len__(self) -> int:
         """Return the number of items."""
@@ -116,7 +114,7 @@ class MappedRows(StoredRows):
             size = self._path.stat().st_size
             if size < self._file_bytes:
                 raise ValueError(
-                    f"{self._path} became shorter than its memory map: {size} bytes of {self._file_bytes}; map it again"
+                    f"{self._path} became shorter than its map: {size} of {self._file_bytes} bytes; map it again"
                 )
         block = np.empty((stop - start, self.width), dtype=self.dtype)
         step = max(1, PIECE_BYTES // (self.width * self._array.itemsize))

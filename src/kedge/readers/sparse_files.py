@@ -29,9 +29,8 @@ class CsrRows(StoredRows):
             self.set_matrix(shape, data.dtype, where)
             n_entries = self._n_entries = len(data)
             if len(indptr) != self.n_rows + 1:
-                raise ValueError(
-                    f"{where}: indptr has {len(indptr)} entries, but {self.n_rows} rows need {self.n_rows + 1}"
-                )
+                needed = self.n_rows + 1
+                raise ValueError(f"{where}: indptr has {len(indptr)} entries, but {self.n_rows} rows need {needed}")
             if len(indices) != n_entries:
                 raise ValueError(f"{where}: data has {n_entries} entries, but indices has {len(indices)}")
             first, last = int(indptr[0:1][0]), int(indptr[self.n_rows : self.n_rows + 1][0])

@@ -147,7 +147,7 @@ class ParquetRows(BandedRows):
         table = file.read_group(group, self._columns)
         if table.num_rows != n_rows:
             raise ValueError(
-                f"{file.path} has changed: group {group} has {table.num_rows} rows, not {n_rows}; fit again"
+                f"{file.path} has changed: group {group} had {n_rows} rows, now {table.num_rows}; fit again"
             )
         number_type = load_pyarrow().from_numpy_dtype(self.dtype)
         block = np.empty((n_rows, self.width), dtype=self.dtype)
@@ -187,15 +187,11 @@ def _check_columns(file: TableFile, columns: list[str], complete: bool, first: T
             raise ValueError(f"{file.path} lacks column {name!r}{where}; its columns are {known}{more}")
         kind = file.schema.field(name).type
         if not is_number(kind):
-            raise ValueError(
-                f"{file.path}: column {name!r} holds {kind} and not numbers; drop it, or select the columns to use "
-                "with ParquetRows(path, columns=[...])"
-            )
+            advice = "drop it, or select the columns to use with ParquetRows(path, columns=[...])"
+            raise ValueError(f"{file.path}: column {name!r} holds {kind} and not numbers; {advice}")
     extra = [name for name in file.split_index()[0] if name not in set(columns)] if complete else []
     if extra:
-        raise ValueError(
-            f"{file.path} has column {extra[0]!r}, which {first.path.name} lacks; files need equal columns"
-        )
+        raise ValueError(f"{file.path} has column {extra[0]!r}, which {first.path.name} lacks; give all files the same")
 
 
 def read_table(path: Path, wanted: Wanted) -> DataFiles:
