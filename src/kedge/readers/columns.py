@@ -92,9 +92,8 @@ class FittedColumns:
         lacking = [name for name in wanted if name not in places]
         if lacking:
             others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            raise DataFileError(
-                f"{path} lacks column {shown(lacking[0])}{others}, which the model was fitted on; add it"
-            )
+            missing = f"column {shown(lacking[0])}{others}"
+            raise DataFileError(f"{path} lacks {missing}, which the model was fitted on; give the same columns")
         return [places[name] for name in wanted]
 
     def check_all_found(self) -> None:
@@ -249,7 +248,7 @@ def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Pat
         view, own = _view_of(stored, wanted if labels is None else replace(wanted, label_column=None))
         views.append(view)
         labels = labels if own is None else own
-    left_out = [f"{shown(name)} of {path.name}, which is no matrix" for name in vectors if name != asked]
+    left_out = [f"{shown(name)} of {path.name}, which is not a matrix" for name in vectors if name != asked]
     return DataFiles(views, None, labels, left_out)
 
 

@@ -16,8 +16,6 @@ from kedge.readers.contents import SPARSE_PARTS, DataFileError, DataFiles, FileV
 from kedge.readers.hdf5 import child_of, open_hdf5, read_whole
 
 _HDF5_MARK = b"\x89HDF\r\n\x1a\n"
-# Where the mark stands: MATLAB puts 512 bytes of its own before it.
-_HDF5_PLACES = (0, 512)
 # Classes of variables that can hold matrices; the others (structures, functions, objects) are not read at all.
 _READ = {"double", "single", "logical", "sparse", "cell", "char"} | {
     f"{s}int{b}" for s in ("", "u") for b in (8, 16, 32, 64)
@@ -34,8 +32,9 @@ _MOST_NESTED = 20
 def read_matlab(path: Path, wanted: Wanted) -> DataFiles:
     """Read all matrices of a file, also those in cells; a vector may hold the labels."""
     with path.open("rb") as file:
-        start = file.read(_HDF5_PLACES[-1] + len(_HDF5_MARK))
-    is_hdf5 = any(start[place : place + len(_HDF5_MARK)] == _HDF5_MARK for place in _HDF5_PLACES)
+        start = file.read(520)
+    # MATLAB puts 512 bytes of its own before the mark.
+    is_hdf5 = _HDF5_MARK in (start[:8], start[512:])
     variables = _read_version_73(path, wanted) if is_hdf5 else _read_version_5(path, wanted)
     views: list[FileView] = []
     vectors: dict[str, NDArray[Any]] = {}

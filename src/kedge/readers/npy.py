@@ -113,9 +113,8 @@ class MappedRows(StoredRows):
         if self._path is not None and self._path.exists():
             size = self._path.stat().st_size
             if size < self._file_bytes:
-                raise ValueError(
-                    f"{self._path} became shorter than its map: {size} of {self._file_bytes} bytes; map it again"
-                )
+                missing = f"{size} of {self._file_bytes} bytes"
+                raise ValueError(f"{self._path} became shorter than its memory map: {missing}; map it again")
         block = np.empty((stop - start, self.width), dtype=self.dtype)
         step = max(1, PIECE_BYTES // (self.width * self._array.itemsize))
         for first in range(0, stop - start, step):

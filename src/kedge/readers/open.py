@@ -157,7 +157,9 @@ def _listed(paths: Sequence[str | Path]) -> list[Path]:
             raise DataFileError(f"the folder {path} holds no data file; {_NAMES_END}")
         unknown = [file for file in inside if file not in known]
         if unknown:
-            raise DataFileError(f"{unknown[0]} is no data file; move it out of the folder, or list the files to read")
+            raise DataFileError(
+                f"{unknown[0]} is not a data file; move it elsewhere, or list the files to read"
+            )
         files += known
     if not files:
         raise DataFileError("no data file was given")
@@ -174,21 +176,17 @@ def _read_one(path: Path, wanted: Wanted) -> DataFiles:
         if not path.exists():
             raise DataFileError(f"there is no file {path}")
         if not path.is_file():
-            raise DataFileError(f"{path} is no plain file")
+            raise DataFileError(f"{path} is not a plain file")
         if not path.stat().st_size:
             raise DataFileError(f"{path} is empty")
         _, reads = _FORMATS.get(path.suffix.lower(), (None, None))
         if reads is None:
             raise DataFileError(f"{path} is of an unknown kind; {_NAMES_END}")
-        contents = reads(path, wanted)
-        for view in contents.views:
-            if contents.row_names is not None and len(contents.row_names) != view.n_rows:
-                raise DataFileError(f"{path} has {len(contents.row_names)} names of rows for {view.n_rows} rows")
-        return contents
+        return reads(path, wanted)
 
 
 def _with_different_names(views: list[FileView]) -> list[FileView]:
-    """Tell views of one name apart by their files, and where that does not do, by their numbers."""
+    """Tell views of one name apart by their files, or by their numbers if those are equal too."""
     counts = Counter(view.name for view in views)
     named = [replace(v, name=f"{v.path.name}:{v.name}") if counts[v.name] > 1 else v for v in views]
     counts = Counter(view.name for view in named)
@@ -207,15 +205,17 @@ def _check_row_counts(views: list[FileView], found: Sequence[DataFiles]) -> None
                 f"{first.name!r}; all views must have the same rows in the same order"
             )
     for contents in found:
-        if contents.labels is not None and len(contents.labels.codes) != first.n_rows:
-            count = len(contents.labels.codes)
-            where = f"{contents.views[0].path}: {contents.labels.column!r}"
-            raise DataFileError(f"{where} has {count} labels, but there are {first.n_rows} rows")
+        names, labels = contents.row_names, contents.labels
+        counts = {} if names is None else {"names of rows": len(names)}
+        counts |= {} if labels is None else {f"labels in {labels.column!r}": len(labels.codes)}
+        for what, count in counts.items():
+            if count != first.n_rows:
+                raise DataFileError(f"{contents.views[0].path} has {count} {what}, but there are {first.n_rows} rows")
     _check_row_names(found)
 
 
 def _check_row_names(found: Sequence[DataFiles]) -> None:
-    """Refuse files that name the same rows otherwise, or in another order."""
+    """Refuse files that give the same rows other names, or another order."""
     named = [(contents.views[0].path, contents.row_names) for contents in found if contents.row_names is not None]
     for path, names in named[1:]:
         first_path, first_names = named[0]
@@ -229,7 +229,7 @@ def _check_row_names(found: Sequence[DataFiles]) -> None:
 
 
 def _check_finite(views: list[FileView]) -> None:
-    """Refuse missing values and infinity; readers look at their rows themselves, as they read them."""
+    """Refuse missing values and infinity in memory; stored rows are checked as they are read."""
     for view in views:
         if not view.in_memory:
             continue
