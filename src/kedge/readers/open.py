@@ -157,9 +157,7 @@ def _listed(paths: Sequence[str | Path]) -> list[Path]:
             raise DataFileError(f"the folder {path} holds no data file; {_NAMES_END}")
         unknown = [file for file in inside if file not in known]
         if unknown:
-            raise DataFileError(
-                f"{unknown[0]} is not a data file; move it elsewhere, or list the files to read"
-            )
+            raise DataFileError(f"{unknown[0]} is not a data file; move it elsewhere, or list the files to read")
         files += known
     if not files:
         raise DataFileError("no data file was given")
