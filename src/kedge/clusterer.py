@@ -23,12 +23,11 @@ from kedge.engines.checkpoint import Checkpoint
 from kedge.engines.stores import StoredGraph
 from kedge.fit import FitPlan, fit_rows
 from kedge.fitted import FittedAnchorGraph
-from kedge.inputs import Views
+from kedge.inputs import FLOATS, Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.parameters import checked_count_range, number_or_default, threads_for
 from kedge.progress import show_progress
 from kedge.readers.arrays import learn_array_scaling, learn_projection
-from kedge.view_forms import FLOATS
 
 # Parameters that do not change the result.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callback", "scratch_folder", "checkpoint")

@@ -1,51 +1,32 @@
 """Any form of X becomes checked views with names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kedge.core.rows import View
-from kedge.readers.arrays import DaskReader
-from kedge.readers.stored_rows import StoredView
-from kedge.view_forms import (
-    FLOATS,
-    NamedViews,
-    check_matrix,
-    columns_of,
-    in_order_of_fit,
-    open_stored,
-    resolve_columns,
-    single_matrix,
-    split_views,
-)
+from kedge.readers.arrays import ROWS_AT_ONCE, StoredView, is_finite, refuse_not_finite
+from kedge.readers.dask_arrays import DaskReader
+from kedge.readers.open import open_rows
 
-# Entries tested for NaN at a time.
-_BLOCK_ENTRIES = 1 << 20
+FLOATS = [np.float64, np.float32]
 
 
 @dataclass(frozen=True)
 class Views:
-    """Views of float32 or float64, dense or CSR.
+    """Checked views of float32 or float64: dense, CSR or stored."""
 
-    Attributes
-    ----------
-    arrays : list of arrays of shape (n_rows, n_features of the view)
-        Where a row lacks a view, its entries have no meaning and may be NaN.
-    names : tuple of str
-        One per view.
-    observed : array of bool of shape (n_rows, n_views) or None
-        Which views each row has; None means all.
-    """
-
-    arrays: list[View]
+    arrays: list[View]  # Each of shape (n_rows, n_features of the view). Rows that lack a view may be NaN there.
     names: tuple[str, ...]
-    observed: NDArray[np.bool_] | None = None
+    observed: NDArray[np.bool_] | None = None  # Shape (n_rows, n_views). Which views each row has; None means all.
 
     @property
     def n_rows(self) -> int:
@@ -58,6 +39,88 @@ class Views:
         return [int(array.shape[1]) for array in self.arrays]
 
 
+@dataclass(frozen=True)
+class NamedViews:
+    """Views as the user gave them, by name; None is a view that no row has."""
+
+    names: list[str]
+    matrices: list[Any]
+    observed: NDArray[np.bool_] | None = None
+
+
+class ReadsViews:
+    """Mixin for estimators with a parameter ``views``."""
+
+    views: Any
+    view_names_: list[str]
+    view_widths_: list[int]
+
+    def _read(self, X: Any, observed: Any, reset: bool) -> Views:
+        """Bring any form of X to checked views; without ``reset`` they must be the views of the fit."""
+        if not reset:
+            check_is_fitted(self)
+        separate = split_views(X)
+        if separate is None:
+            return self._read_columns(single_matrix(X), observed, reset)
+        if not reset:
+            return check_views(_in_order_of_fit(separate, self.view_names_), observed, self.view_widths_)
+        views = check_views(separate, observed)
+        for name in ("feature_names_in_", "view_columns_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.n_features_in_ = sum(views.widths)
+        self.view_names_, self.view_widths_ = list(views.names), views.widths
+        return views
+
+    def _read_columns(self, X: Any, observed: Any, reset: bool) -> Views:
+        """Cut one matrix into its views."""
+        X = check_matrix(self, X, reset=reset, finite=False)
+        if reset:
+            feature_names = getattr(self, "feature_names_in_", None)
+            names, columns = _resolve_columns(self.views, X.shape[1], feature_names)
+            self.view_columns_ = [[c.start, c.stop, c.step] if isinstance(c, slice) else c for c in columns]
+        elif not hasattr(self, "view_columns_"):
+            raise ValueError("X is one matrix, but fit saw separate views; pass a list or a dict of them")
+        else:
+            names = self.view_names_
+        parts = [slice(*c) if isinstance(c, list) else c for c in self.view_columns_]
+        given = NamedViews(names, [X.part(p) if isinstance(X, StoredView) else X[:, p] for p in parts])
+        views = check_views(given, observed, None if reset else self.view_widths_)
+        if reset:
+            self.view_names_, self.view_widths_ = names, views.widths
+        return views
+
+
+def split_views(X: Any) -> NamedViews | None:
+    """Return the views of a list, a mapping or a MuData object; None if X is a single matrix."""
+    if hasattr(X, "mod") and hasattr(X, "obs_names"):
+        return _views_of_mudata(X)
+    if isinstance(X, Mapping):
+        return NamedViews([str(name) for name in X], list(X.values()))
+    if isinstance(X, list | tuple):
+        return _views_of_list(X)
+    if len(getattr(X, "shape", ())) == 3:
+        raise ValueError(
+            f"X has shape {tuple(X.shape)}; several views of one size are given as a list of 2-D arrays: pass list(X) "
+            "if the first axis counts the views"
+        )
+    return None
+
+
+def single_matrix(X: Any) -> Any:
+    """Return the matrix of an AnnData object, and anything else as it is."""
+    return X.X if hasattr(X, "obsm") and hasattr(X, "X") else X
+
+
+def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = True) -> Any:
+    """Check one matrix, in memory or not, against what the estimator has seen; ``reset`` in fit."""
+    stored = _open_stored(X)
+    if stored is None:
+        return validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=finite, reset=reset)
+    _check_features(estimator, stored, reset=reset)
+    return stored
+
+
 def check_views(given: NamedViews, observed: Any, widths: Sequence[int] | None = None) -> Views:
     """Check every view on its own and all against each other.
 
@@ -68,7 +131,7 @@ def check_views(given: NamedViews, observed: Any, widths: Sequence[int] | None =
     observed : array-like of bool of shape (n_rows, n_views) or None
         Which views each row has, in addition to rows of NaN.
     widths : sequence of int or None
-        Features of the views seen in fit, where it is not fit that asks.
+        Features of the views seen in fit; None in fit itself.
     """
     arrays = _checked_arrays(given, widths)
     n_rows = _common_row_count(arrays, given.names)
@@ -82,19 +145,161 @@ def check_views(given: NamedViews, observed: Any, widths: Sequence[int] | None =
     alone = np.flatnonzero(~present.any(axis=1))
     if len(alone):
         others = f" and {len(alone) - 1} others" if len(alone) > 1 else ""
-        raise ValueError(
-            f"row {alone[0]}{others} lacks every view: it is NaN, or marked as not observed, in all of them; drop such "
-            "rows"
-        )
+        raise ValueError(f"row {alone[0]}{others} lacks every view (NaN, or marked as not observed); drop such rows")
     if widths is not None:
         known = next(array for array in arrays if array is not None)
-        arrays = [
-            _absent(known, width) if array is None else array for array, width in zip(arrays, widths, strict=True)
-        ]
+        arrays = [_absent(known, width) if a is None else a for a, width in zip(arrays, widths, strict=True)]
     for name, column in zip(given.names, present.T, strict=True):
         if widths is None and not column.any():
             raise ValueError(f"{name!r}: no row has this view; leave it out")
     return Views(arrays, tuple(given.names), None if present.all() else present)
+
+
+def _views_of_mudata(mudata: Any) -> NamedViews:
+    """Line the modalities up with the observations of the whole; an observation may lack some of them."""
+    names = [str(name) for name in mudata.mod]
+    matrices, observed = [], np.ones((len(mudata.obs_names), len(names)), dtype=bool)
+    for number, modality in enumerate(mudata.mod.values()):
+        places = np.asarray(modality.obs_names.get_indexer(mudata.obs_names))
+        observed[:, number] = places >= 0
+        in_order = len(places) == modality.n_obs and np.array_equal(places, np.arange(len(places)))
+        # Observations without the modality get any row of it; the mask leaves it out.
+        matrices.append(modality.X if in_order else modality.X[np.maximum(places, 0)])
+    return NamedViews(names, matrices, None if observed.all() else observed)
+
+
+def _views_of_list(X: list[Any] | tuple[Any, ...]) -> NamedViews | None:
+    """Return the views of a list of matrices; None for a list of rows, which is one matrix."""
+    kinds = [member is None or isinstance(member, str | PathLike) or _n_dimensions(member) == 2 for member in X]
+    if not any(kinds):
+        return None
+    if not all(kinds):
+        number = kinds.index(False)
+        shape = getattr(X[number], "shape", None)
+        what = type(X[number]).__name__ if shape is None else f"shape {tuple(shape)}"
+        raise ValueError(
+            f"X is a list of views, but member {number} is not a 2-D array ({what}); give every view as a matrix with "
+            "one row per sample, as a path, or None where all rows lack it"
+        )
+    names = [f"view {number}" for number in range(len(X))]
+    return NamedViews(names, [single_matrix(member) for member in X])
+
+
+def _n_dimensions(member: Any) -> int:
+    shape = getattr(member, "shape", None)
+    if shape is not None:
+        return len(shape)
+    try:
+        return int(np.ndim(member))
+    except ValueError:  # rows of different lengths: a broken matrix, not a row
+        return 2
+
+
+def _in_order_of_fit(given: NamedViews, names: list[str]) -> NamedViews:
+    """Order named views as in fit; all rows lack a view that is left out. Views without names keep their order."""
+    unnamed = given.names == [f"view {number}" for number in range(len(given.names))]
+    if unnamed or given.names == names:
+        return NamedViews(names if len(given.names) == len(names) else given.names, given.matrices, given.observed)
+    unknown = [name for name in given.names if name not in names]
+    if unknown:
+        raise ValueError(f"fit did not see the view {unknown[0]!r}; it saw {', '.join(map(repr, names))}")
+    place = {name: number for number, name in enumerate(given.names)}
+    matrices = [given.matrices[place[name]] if name in place else None for name in names]
+    observed = None
+    if given.observed is not None:
+        nobody = np.zeros(len(given.observed), dtype=bool)
+        observed = np.column_stack([given.observed[:, place[name]] if name in place else nobody for name in names])
+    return NamedViews(names, matrices, observed)
+
+
+def _resolve_columns(
+    views: Any, n_features: int, feature_names: NDArray[Any] | None
+) -> tuple[list[str], list[slice | NDArray[np.intp]]]:
+    """Return names and columns of the views of one matrix, from the estimator's parameter ``views``."""
+    if views is None:
+        return ["X"], [slice(0, n_features)]
+    named = isinstance(views, Mapping)
+    parts = list(views.values()) if named else list(views)
+    names = [str(name) for name in views] if named else [f"view {number}" for number in range(len(parts))]
+    if not parts:
+        raise ValueError("views is empty; give at least one group of columns, or None for a single view")
+    if all(_is_count(part) for part in parts):
+        return names, _columns_of_widths(parts, n_features)
+    return names, [_columns_of(part, name, n_features, feature_names) for part, name in zip(parts, names, strict=True)]
+
+
+def _columns_of_widths(widths: Sequence[int], n_features: int) -> list[slice | NDArray[np.intp]]:
+    if min(widths) < 1 or sum(widths) != n_features:
+        raise ValueError(
+            f"views={list(widths)} are widths of {sum(widths)} columns in all, but X has {n_features}; widths must be "
+            "positive and add up"
+        )
+    ends = np.cumsum(widths)
+    return [slice(int(end - width), int(end)) for end, width in zip(ends, widths, strict=True)]
+
+
+def _columns_of(part: Any, name: str, n_features: int, feature_names: NDArray[Any] | None) -> slice | NDArray[np.intp]:
+    columns: slice | NDArray[np.intp]
+    if _is_count(part):
+        raise ValueError(f"views mixes widths with other forms at {name!r}; give widths, slices, or lists of columns")
+    if isinstance(part, slice):
+        columns, count = slice(*part.indices(n_features)), len(range(*part.indices(n_features)))
+    else:
+        columns = np.array([_column_number(column, name, n_features, feature_names) for column in part], dtype=np.intp)
+        count = len(columns)
+    if count == 0:
+        raise ValueError(f"views: {name!r} has no columns; leave it out or correct it")
+    return columns
+
+
+def _column_number(column: Any, name: str, n_features: int, feature_names: NDArray[Any] | None) -> int:
+    if isinstance(column, str):
+        if feature_names is None:
+            raise ValueError(f"views: {name!r} names columns, but X has no column names; pass a data frame or numbers")
+        found = np.flatnonzero(feature_names == column)
+        if len(found) == 0:
+            raise ValueError(f"views: {name!r} asks for column {column!r}, which X does not have")
+        return int(found[0])
+    number = int(column)
+    if not -n_features <= number < n_features:
+        raise ValueError(f"views: {name!r} asks for column {number}, but X has {n_features} columns")
+    return number % n_features
+
+
+def _is_count(part: Any) -> bool:
+    return isinstance(part, int | np.integer) and not isinstance(part, bool)
+
+
+def _open_stored(X: Any, *, gaps_allowed: bool = False) -> StoredView | None:
+    """Return a view of rows that are not in memory, such as those of a path; None if X is in memory."""
+    if isinstance(X, np.memmap) and X.nbytes <= get_config()["working_memory"] * 2**20:
+        return None  # a small map is used as an array in memory
+    reader = open_rows(X)
+    return None if reader is None else StoredView(reader, gaps_allowed=gaps_allowed)
+
+
+def _check_features(estimator: Any, view: StoredView, *, reset: bool) -> None:
+    """Remember number and names of the features in fit, and compare them afterwards, as for arrays in memory."""
+    names = view.reader.feature_names
+    if reset:
+        estimator.n_features_in_ = view.shape[1]
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    if view.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"{view.reader.name} has {view.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input; pass the same ones"
+        )
+    seen = getattr(estimator, "feature_names_in_", None)
+    if names is not None and seen is not None and list(names) != list(seen):
+        number = next(i for i, (one, other) in enumerate(zip(names, seen, strict=True)) if one != other)
+        raise ValueError(
+            f"{view.reader.name}: column {number} is {names[number]!r}, but was {seen[number]!r} in fit; bring the "
+            "columns into the same order"
+        )
 
 
 def _checked_arrays(given: NamedViews, widths: Sequence[int] | None) -> list[View]:
@@ -102,14 +307,21 @@ def _checked_arrays(given: NamedViews, widths: Sequence[int] | None) -> list[Vie
         raise ValueError(f"X has {len(given.matrices)} views, but fit saw {len(widths)}; pass the same views")
     arrays: list[View] = []
     for number, (name, matrix) in enumerate(zip(given.names, given.matrices, strict=True)):
-        if matrix is None:
-            arrays.append(None)
-            continue
-        array = _checked_array(matrix, name)
-        if widths is not None and array.shape[1] != widths[number]:
+        array = None if matrix is None else _checked_array(matrix, name)
+        if array is not None and widths is not None and array.shape[1] != widths[number]:
             raise ValueError(f"{name!r} has {array.shape[1]} features, but {widths[number]} in fit; pass the same ones")
         arrays.append(array)
     return arrays
+
+
+def _checked_array(matrix: Any, name: str) -> View:
+    try:
+        stored = matrix if isinstance(matrix, StoredView) else _open_stored(matrix, gaps_allowed=True)
+        if stored is not None:
+            return stored
+        return check_array(matrix, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, input_name=name)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name!r}: {error}") from error
 
 
 def _absent(known: View, width: int) -> View:
@@ -117,16 +329,6 @@ def _absent(known: View, width: int) -> View:
     if isinstance(known, StoredView) and isinstance(known.reader, DaskReader):
         return StoredView(known.reader.zeros_like(width), gaps_allowed=True)
     return sparse.csr_array((known.shape[0], width), dtype=known.dtype)
-
-
-def _checked_array(matrix: Any, name: str) -> View:
-    try:
-        stored = matrix if isinstance(matrix, StoredView) else open_stored(matrix, gaps_allowed=True)
-        if stored is not None:
-            return stored
-        return check_array(matrix, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, input_name=name)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{name!r}: {error}") from error
 
 
 def _common_row_count(arrays: list[View], names: Sequence[str]) -> int:
@@ -153,84 +355,33 @@ def _checked_observed(observed: Any, shape: tuple[int, int]) -> NDArray[np.bool_
     return mask.astype(bool)
 
 
-def _rows_of_nan(array: View, name: str, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which rows are NaN throughout; a row that is so in part, or infinite, is an error."""
-    if isinstance(array, StoredView):
-        return array.rows_of_nan()
-    values = array.data if sparse.issparse(array) else array
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return np.zeros(array.shape[0], dtype=bool)
-    n_bad, n_nan, n_entries = _count_not_finite(array)
-    whole = (n_nan > 0) & (n_nan == n_entries)
-    broken = np.flatnonzero((n_bad > 0) & ~whole & wanted)
-    if len(broken):
-        row = int(broken[0])
-        what = "NaN" if n_nan[row] else "infinity"
-        advice = (
-            "a row that lacks the view is NaN in all of its features; fill single gaps first"
-            if n_nan[row]
-            else "replace it or drop the row"
-        )
-        raise ValueError(f"{name!r} contains {what} in row {row} ({len(broken)} such rows); {advice}")
-    return np.asarray(whole)
+def _rows_of_nan(array: View, name: str, has_view: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which rows are NaN throughout; any other entry that is not finite is an error."""
+    is_stored = isinstance(array, StoredView)
+    if is_stored and isinstance(array.reader, DaskReader):
+        return array.reader.rows_of_nan(array.columns)
+    found = np.zeros(array.shape[0], dtype=bool)
+    if not is_stored and is_finite(array):
+        return found
+
+    def place(row: int, column: int) -> str:
+        return f"{name!r}, row {row}, column {column}"
+
+    for start in range(0, array.shape[0], ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        found[rows] = _nan_throughout(array[rows])
+        if not is_stored:  # stored rows are checked as they are read
+            # Rows that lack the view may hold anything.
+            checked = start + np.flatnonzero(has_view[rows] & ~found[rows])
+            refuse_not_finite(array[checked], checked, place, gaps_allowed=True)
+    return found
 
 
-def _count_not_finite(array: View) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return, per row, how many entries are not finite, how many are NaN, and how many are stored."""
-    n_rows, width = array.shape
-    if sparse.issparse(array):
-        entries = np.diff(array.indptr).astype(np.intp)
-        row_of = np.repeat(np.arange(n_rows), entries)
-        bad = np.bincount(row_of[~np.isfinite(array.data)], minlength=n_rows)
-        return bad, np.bincount(row_of[np.isnan(array.data)], minlength=n_rows), entries
-    bad, nan = np.zeros(n_rows, dtype=np.intp), np.zeros(n_rows, dtype=np.intp)
-    step = max(1, _BLOCK_ENTRIES // width)
-    for start in range(0, n_rows, step):
-        block = array[start : start + step]
-        bad[start : start + step] = (~np.isfinite(block)).sum(axis=1)
-        nan[start : start + step] = np.isnan(block).sum(axis=1)
-    return bad, nan, np.full(n_rows, width, dtype=np.intp)
-
-
-class ReadsViews:
-    """Mixin for estimators with a parameter ``views``."""
-
-    views: Any
-    view_names_: list[str]
-    view_widths_: list[int]
-
-    def _read(self, X: Any, observed: Any, reset: bool) -> Views:
-        """Bring any form of views to checked arrays; ``reset`` in fit, else they must be the views of the fit."""
-        if not reset:
-            check_is_fitted(self)
-        separate = split_views(X)
-        if separate is None:
-            return self._read_columns(single_matrix(X), observed, reset)
-        if not reset:
-            return check_views(in_order_of_fit(separate, self.view_names_), observed, self.view_widths_)
-        views = check_views(separate, observed)
-        for name in ("feature_names_in_", "view_columns_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.n_features_in_ = sum(views.widths)
-        self.view_names_, self.view_widths_ = list(views.names), views.widths
-        return views
-
-    def _read_columns(self, X: Any, observed: Any, reset: bool) -> Views:
-        """Cut one matrix into its views."""
-        X = check_matrix(self, X, reset=reset, finite=False)
-        if reset:
-            feature_names = getattr(self, "feature_names_in_", None)
-            names, columns = resolve_columns(self.views, X.shape[1], feature_names)
-            self.view_columns_ = [[c.start, c.stop, c.step] if isinstance(c, slice) else c for c in columns]
-        elif not hasattr(self, "view_columns_"):
-            raise ValueError("X is one matrix, but fit saw separate views; pass a list or a dict of them")
-        else:
-            names = self.view_names_
-        parts = [slice(*c) if isinstance(c, list) else c for c in self.view_columns_]
-        given = NamedViews(names, [columns_of(X, part) for part in parts])
-        views = check_views(given, observed, None if reset else self.view_widths_)
-        if reset:
-            self.view_names_, self.view_widths_ = names, views.widths
-        return views
+def _nan_throughout(block: View) -> NDArray[np.bool_]:
+    """Return which rows of a block are NaN throughout; in sparse rows, only stored entries count."""
+    if not sparse.issparse(block):
+        return np.asarray(np.isnan(block).all(axis=1))
+    counts = np.diff(block.indptr)
+    row_of = np.repeat(np.arange(len(counts)), counts)
+    n_nan = np.bincount(row_of, weights=np.isnan(block.data), minlength=len(counts))
+    return np.asarray((counts > 0) & (n_nan == counts))

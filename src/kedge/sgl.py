@@ -8,9 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kedge.clusterer import AnchorGraphClusterer, checked_anchor_array
 from kedge.core.view_weights import ViewWeighting
-from kedge.inputs import Views
+from kedge.inputs import Views, check_matrix
 from kedge.parameters import SGL_RULES, checked_fit
-from kedge.view_forms import check_matrix
 
 
 class SGL(AnchorGraphClusterer):

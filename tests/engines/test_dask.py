@@ -150,7 +150,7 @@ def test_arrays_that_are_no_rows_are_refused(here, rows):
 
 
 def test_views_in_memory_and_on_dask_do_not_mix(here):
-    with pytest.raises(ValueError, match="'view 1' is no Dask array, but other views are"):
+    with pytest.raises(ValueError, match="'view 1' is not a Dask array, but other views are"):
         MSGL(10, random_state=0).fit([cut(X[:, :30]), X[:, 30:]])
 
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kedge import MSGL
 from kedge.datasets import make_multiview
-from kedge.view_forms import split_views
+from kedge.inputs import split_views
 
 VIEWS, Y = make_multiview(150, n_clusters=3, n_views=3, n_features=(4, 6, 5), noise=0.2, random_state=0)
 JOINED = np.hstack(VIEWS)
@@ -108,7 +108,7 @@ def test_names_are_kept_and_used():
         model.predict({"words": VIEWS[0], "pictures": VIEWS[1]})
     broken = VIEWS[1].copy()
     broken[3, 1] = np.nan
-    with pytest.raises(ValueError, match="'links' contains NaN in row 3"):
+    with pytest.raises(ValueError, match="'links', row 3, column 1: NaN"):
         MSGL(3).fit({"words": VIEWS[0], "links": broken})
 
 

@@ -110,6 +110,12 @@ def stored(request, tmp_path):
     return lambda array: open_rows(STORES[request.param](tmp_path, array))
 
 
+@pytest.fixture(params=[name for name in STORES if not name.endswith("map")])
+def stored_in_files(request, tmp_path):
+    """Store an array like `stored`, but not as a map, whose reader only `fit` makes."""
+    return lambda array: open_rows(STORES[request.param](tmp_path, array))
+
+
 @pytest.fixture
 def h5ad(tmp_path):
     """Write an .h5ad file with X of a form; the value is a function that returns its path."""

@@ -82,7 +82,7 @@ def test_names_that_come_twice_name_no_rows(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,kind\n1,x\n2,y\n", "column 'kind' holds string and not numbers; leave out with --drop 'kind'"),
+        ("a,kind\n1,x\n2,y\n", "column 'kind' holds string and not numbers; leave it out with --drop 'kind'"),
         ("a,k,l\n1,x,u\n2,y,v\n", "columns 'k', 'l' hold no numbers; leave them out with --drop 'k,l'"),
         ("a,day\n1,2020-01-01\n2,2020-01-02\n", "column 'day' holds date32"),
         ("a,a\n1,2\n3,4\n", "column 'a' is there more than once"),
@@ -104,7 +104,7 @@ def test_a_word_far_down_is_named_by_row_and_column(tmp_path):
     lines[150_000] = "12,oops"
     path = put(tmp_path, "a,b\n" + "\n".join(lines))
     with pytest.raises(
-        DataFileError, match=r"column 'b' has a value that is no number.*Row #150002.*'oops'.*--drop 'b'"
+        DataFileError, match=r"column 'b' has a value that is not a number.*Row #150002.*'oops'.*--drop 'b'"
     ):
         read(path)
 

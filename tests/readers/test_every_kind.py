@@ -6,10 +6,10 @@ import pytest
 from data_file_writers import COLUMNS, WRITERS, anndata_of, table_of, write_modalities
 from scipy import io, sparse
 
+from kedge.readers.arrays import ViewReader
 from kedge.readers.contents import DataFileError, Limits
 from kedge.readers.open import read_data_files
 from kedge.readers.sparse_files import save_csr
-from kedge.readers.stored_rows import ViewReader
 
 ONE_VIEW = [kind for kind in WRITERS if kind != "h5mu"]
 WITH_LABELS = [kind for kind in ONE_VIEW if kind not in ("sparse npz", "sparse mat", "hdf5")]
@@ -105,7 +105,7 @@ def test_arrays_of_one_file_are_several_views(rows, labels, tmp_path):
     files = read_data_files([tmp_path / "several.npz"], label_column="y")
     assert files.view_names == ["one", "two"]
     assert files.labels.values.tolist() == [str(label) for label in labels]
-    assert files.left_out == ["'extra' of several.npz, which is no matrix"]
+    assert files.left_out == ["'extra' of several.npz, which is not a matrix"]
     cells = np.empty((1, 2), dtype=object)
     cells[0, 0], cells[0, 1] = rows, sparse.csc_matrix(rows[:, :2])
     io.savemat(tmp_path / "cells.mat", {"X": cells, "Y": labels[:, None]})

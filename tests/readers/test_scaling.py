@@ -29,7 +29,7 @@ def unit_energy(rows):
     ],
 )
 def test_scaled_rows(kind, expected, monkeypatch):
-    monkeypatch.setattr(arrays, "_SCALING_ROWS", 37)
+    monkeypatch.setattr(arrays, "ROWS_AT_ONCE", 37)
     before = X.copy()
     source = ArraySource([X], [learn_array_scaling(kind, X)])
     np.testing.assert_allclose(source.read(slice(0, 300))[0], expected, atol=1e-12)

@@ -81,17 +81,17 @@ def test_writing_to_a_block_does_not_change_the_next_one(stored):
     np.testing.assert_array_equal(dense(reader.read(slice(8, 11))), X[8:11])
 
 
-def test_pickled_reader_reads_the_same_rows(stored):
-    reader = stored(X)
+def test_pickled_reader_reads_the_same_rows(stored_in_files):
+    reader = stored_in_files(X)
     reader.read(slice(3, 9))
     again = pickle.loads(pickle.dumps(reader))
     np.testing.assert_array_equal(dense(again.read(slice(3, 30))), X[3:30])
     assert again.place(4, 1) == reader.place(4, 1)
 
 
-def test_pickle_does_not_hold_the_rows(stored):
+def test_pickle_does_not_hold_the_rows(stored_in_files):
     array = rng.normal(size=(20_000, 5))
-    reader = stored(array[:2_000])
+    reader = stored_in_files(array[:2_000])
     reader.read(slice(3, 9))
     assert len(pickle.dumps(reader)) < 2_000 * 5 * 8 / 2
 

@@ -22,8 +22,7 @@ from kedge.inputs import ReadsViews
 from kedge.kernels.selection import one_thread_per_library
 from kedge.memory import machine_memory
 from kedge.parameters import BASELINE_RULES, MULTI_VIEW_BASELINE_RULES, checked_fit, scale_per_view
-from kedge.readers.arrays import learn_array_scaling
-from kedge.readers.stored_rows import StoredView
+from kedge.readers.arrays import StoredView, learn_array_scaling
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 
 from kedge.comparison.methods import MethodChoice, fit_alone, known_methods, read_methods
 from kedge.comparison.result import SCORES, Comparison, MethodResult
-from kedge.inputs import Views, check_views
+from kedge.inputs import NamedViews, Views, check_views, single_matrix, split_views
 from kedge.metrics import as_numbers
-from kedge.readers.stored_rows import StoredView
-from kedge.view_forms import NamedViews, single_matrix, split_views
+from kedge.readers.arrays import StoredView
 
 __all__ = ["Comparison", "MethodChoice", "MethodResult", "compare", "known_methods", "read_methods"]
 

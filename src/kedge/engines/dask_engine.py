@@ -23,8 +23,8 @@ from kedge.core.scaling import ViewScaling
 from kedge.engines.contract import Sums
 from kedge.engines.local import cut_rows
 from kedge.engines.stores import join_blocks, mapped_columns
-from kedge.readers.arrays import ArraySource, blocks_of, place_in_array
-from kedge.readers.stored_rows import refuse_not_finite
+from kedge.readers.arrays import ArraySource, refuse_not_finite
+from kedge.readers.dask_arrays import blocks_of, place_in_array
 
 Result = TypeVar("Result")
 

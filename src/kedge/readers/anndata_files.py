@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kedge.readers.arrays import StoredRows, ViewReader
 from kedge.readers.columns import Wanted, labels_from_array, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, checked_sparse, shown
-from kedge.readers.hdf5 import Hdf5Object, Hdf5Rows, check_dataset, child_of, open_hdf5, read_whole, small_whole
-from kedge.readers.sparse_files import CsrRows
-from kedge.readers.stored_rows import StoredRows, ViewReader
-
-_PARTS = ("data", "indices", "indptr")
+from kedge.readers.hdf5 import Hdf5Object, Hdf5Rows, check_dataset, child_of, open_hdf5, read_whole
+from kedge.readers.sparse_files import CSR_PARTS, CsrRows
 
 
 def open_anndata(thing: Any) -> StoredRows:
@@ -25,9 +24,7 @@ def open_anndata(thing: Any) -> StoredRows:
         with open_hdf5(path) as file:
             if "X" not in file:
                 raise ValueError(f"{path} holds no matrix X")
-            is_dense, index = hasattr(file["X"], "dtype"), _frame_index(file, "var", path, None)
-        names = None if index is None else index.tolist()
-        return Hdf5Rows(path, "X", names) if is_dense else AnndataCsr(Hdf5Object(path, "X"), names)
+            return _open_matrix(path, "X", file["X"], _names_of(file, "var", path, None))
     if thing.is_view:
         raise ValueError(
             f"{thing.filename} is read through a view of an AnnData object, which selects rows or variables; write the "
@@ -37,39 +34,37 @@ def open_anndata(thing: Any) -> StoredRows:
         thing.file.open()
     found = thing.file["X"]
     names = [str(name) for name in thing.var_names]
-    if hasattr(found, "dtype"):
-        return Hdf5Rows(found, feature_names=names)
-    return AnndataCsr(Hdf5Object.of(found), names)
+    return Hdf5Rows(found, feature_names=names) if hasattr(found, "dtype") else _csr(Hdf5Object.of(found), names)
 
 
-class AnndataCsr(CsrRows):
-    """Rows of a CSR matrix in an HDF5 file: a group with data, indices and indptr, in the layout of AnnData."""
+def _open_matrix(path: Path, key: str, found: Any, names: list[str] | None) -> StoredRows:
+    return Hdf5Rows(path, key, names) if hasattr(found, "dtype") else _csr(Hdf5Object(path, key), names)
 
-    def __init__(self, stored: Hdf5Object, feature_names: list[str] | None = None) -> None:
-        super().__init__()
-        self._stored, self.feature_names, self.name = stored, feature_names, stored.path.name
-        self._where = f"{stored.path}, {stored.key.strip('/')}"
-        with stored.opened() as group:
-            encoding, shape = _form_of(group)
-            if encoding.startswith("csc"):
-                raise ValueError(
-                    f"{self._where} is stored by columns (CSC), so its rows are scattered over the file; write it "
-                    "again with adata.X = adata.X.tocsr()"
-                )
-            if not encoding.startswith("csr"):
-                raise ValueError(f"{self._where} must be a dense array or a CSR matrix: {encoding or 'unknown'}")
-            missing = [part for part in _PARTS if part not in group]
-            if missing:
-                raise ValueError(f"{self._where} lacks {missing[0]!r}, which a CSR matrix needs")
-            if len(shape) != 2:
-                raise ValueError(f"{self._where} lacks its shape")
-            self.set_matrix(shape, group["data"].dtype, self._where)
-        self._check_lengths()
 
-    @contextmanager
-    def _opened(self) -> Iterator[tuple[Any, Any, Any]]:
-        with self._stored.opened() as group:
-            yield group["data"], group["indices"], group["indptr"]
+def _csr(stored: Hdf5Object, feature_names: list[str] | None) -> CsrRows:
+    """Return a reader of a CSR matrix: a group with data, indices and indptr."""
+    where = f"{stored.path}, {stored.key.strip('/')}"
+    with stored.opened() as group:
+        encoding, shape = _form_of(group)
+        missing = [part for part in CSR_PARTS if part not in group]
+    if encoding.startswith("csc"):
+        raise ValueError(
+            f"{where} is stored by columns (CSC), so its rows are scattered over the file; write it again with "
+            "adata.X = adata.X.tocsr()"
+        )
+    if not encoding.startswith("csr"):
+        raise ValueError(f"{where} must be a dense array or a CSR matrix: {encoding or 'unknown'}")
+    if missing or len(shape) != 2:
+        raise ValueError(f"{where} lacks {missing[0] if missing else 'shape'!r}, which a CSR matrix needs")
+    reader = CsrRows(stored.path.name, where, shape, partial(_opened_parts, stored))
+    reader.feature_names = feature_names
+    return reader
+
+
+@contextmanager
+def _opened_parts(stored: Hdf5Object) -> Iterator[tuple[Any, ...]]:
+    with stored.opened() as group:
+        yield tuple(group[part] for part in CSR_PARTS)
 
 
 def _form_of(group: Any) -> tuple[str, tuple[int, ...]]:
@@ -82,7 +77,7 @@ def _form_of(group: Any) -> tuple[str, tuple[int, ...]]:
 def read_h5ad(path: Path, wanted: Wanted) -> DataFiles:
     """Read an AnnData file: X, the names of rows and columns, and a column of obs as labels."""
     with open_hdf5(path) as file:
-        row_names = _frame_index(file, "obs", path, wanted)
+        row_names = _index_of(file, "obs", path, wanted)
         labels = _obs_labels(file, path, wanted)
         view = _read_matrix(file, "X", FileView(path.stem, path, "h5ad", None), wanted)
     return _with_obs([view], row_names, labels, path, wanted)
@@ -94,13 +89,13 @@ def read_h5mu(path: Path, wanted: Wanted) -> DataFiles:
         modalities = child_of(file, "mod", path)
         if modalities is None or not len(modalities):
             raise DataFileError(f"{path} holds no modality (group 'mod'); is it a MuData file?")
-        row_names = _frame_index(file, "obs", path, wanted)
+        row_names = _index_of(file, "obs", path, wanted)
         labels = _obs_labels(file, path, wanted)
         views = []
         order = [str(name) for name in np.atleast_1d(modalities.attrs.get("mod-order", []))]
         for name in order if set(order) == set(modalities) else sorted(modalities):
             group = child_of(modalities, name, path)
-            own = _frame_index(group, "obs", path, wanted)
+            own = _index_of(group, "obs", path, wanted)
             # Only where the modality has all observations, in their order.
             if labels is None and _are_same(own, row_names):
                 labels = _obs_labels(group, path, wanted)
@@ -114,8 +109,6 @@ def _with_obs(
 ) -> DataFiles:
     # Labels that were found in obs are not a column of X.
     found = views_of_arrays(views, {}, path, wanted if labels is None else replace(wanted, label_column=None))
-    if labels is not None and len(labels.codes) != found.n_rows:
-        raise DataFileError(f"{path}: the labels {shown(labels.column)} are not of all observations")
     return replace(found, row_names=row_names, labels=labels or found.labels)
 
 
@@ -124,35 +117,38 @@ def _read_matrix(group: Any, key: str, view: FileView, wanted: Wanted) -> FileVi
     path, found = view.path, child_of(group, "X", view.path)
     if found is None:
         raise DataFileError(f"{path} holds no matrix {key}")
-    index = _frame_index(group, "var", path, wanted)
-    names = None if index is None else [str(name) for name in index]
+    names = _names_of(group, "var", path, wanted)
     if hasattr(found, "dtype"):
         check_dataset(found, path, wanted)
-        return replace(view, rows=small_whole(Hdf5Rows(path, key, names), wanted), feature_names=names)
-    stored = {part: child_of(found, part, path) for part in _PARTS}
+        rows = wanted.limits.small_whole(_open_matrix(path, key, found, names))
+        return replace(view, rows=rows, feature_names=names)
+    stored = {part: child_of(found, part, path) for part in CSR_PARTS}
     for part, dataset in stored.items():
         if dataset is None or not hasattr(dataset, "dtype") or dataset.ndim != 1:
             raise DataFileError(f"{path}: the sparse matrix {key} lacks {part!r}")
         check_dataset(dataset, path, wanted)
     encoding, shape = _form_of(found)
     n_bytes = sum(dataset.size * dataset.dtype.itemsize for dataset in stored.values())
-    rows: Any
     if n_bytes > wanted.limits.whole_bytes and not encoding.startswith("csc"):
-        rows = AnndataCsr(Hdf5Object(path, key), names)
-    else:
-        parts = {part: read_whole(dataset, path, wanted) for part, dataset in stored.items()}
-        rows = checked_sparse({**parts, "shape": np.array(shape, dtype=np.int64)}, encoding[:3], path, wanted.limits)
-    return replace(view, rows=rows, feature_names=names)
+        return replace(view, rows=_open_matrix(path, key, found, names), feature_names=names)
+    parts = {part: read_whole(dataset, path, wanted) for part, dataset in stored.items()}
+    parts["shape"] = np.array(shape, dtype=np.int64)
+    return replace(view, rows=checked_sparse(parts, encoding[:3], path, wanted.limits), feature_names=names)
 
 
-def _frame_index(group: Any, frame: str, path: Path, wanted: Wanted | None) -> NDArray[Any] | None:
+def _names_of(group: Any, frame: str, path: Path, wanted: Wanted | None) -> list[str] | None:
+    index = _index_of(group, frame, path, wanted)
+    return None if index is None else [str(name) for name in index]
+
+
+def _index_of(group: Any, frame: str, path: Path, wanted: Wanted | None) -> NDArray[Any] | None:
     """Return the index of a data frame in the file; None if there is none."""
     stored = child_of(group, frame, path)
     key = None if stored is None or hasattr(stored, "dtype") else stored.attrs.get("_index")
-    return None if key is None else _text(stored, str(key), path, wanted)
+    return None if key is None else _column(stored, str(key), path, wanted)
 
 
-def _text(frame: Any, name: str, path: Path, wanted: Wanted | None) -> NDArray[Any] | None:
+def _column(frame: Any, name: str, path: Path, wanted: Wanted | None) -> NDArray[Any] | None:
     """Return a column of a data frame: plain, categories, or values with a mask."""
     column = child_of(frame, name, path)
     if column is None:
@@ -165,19 +161,19 @@ def _text(frame: Any, name: str, path: Path, wanted: Wanted | None) -> NDArray[A
             return read_whole(column, path, wanted)
     else:
         parts = {part: child_of(column, part, path) for part in ("codes", "categories", "values", "mask")}
-    if parts["codes"] is not None and parts["categories"] is not None:
-        codes, categories = (read_whole(parts[part], path, wanted) for part in ("codes", "categories"))
-        return _of_category(codes, categories, name, path)
-    if parts["values"] is None:
+    read = {part: read_whole(stored, path, wanted) for part, stored in parts.items() if stored is not None}
+    if "codes" in read and "categories" in read:
+        return _of_category(read["codes"], read["categories"], name, path)
+    if "values" not in read:
         raise DataFileError(f"{path}: column {shown(name)} is of an unknown form")
-    if parts["mask"] is not None and read_whole(parts["mask"], path, wanted).any():
+    if "mask" in read and read["mask"].any():
         raise DataFileError(f"{path}: column {shown(name)} has missing values")
-    return read_whole(parts["values"], path, wanted)
+    return read["values"]
 
 
 def _of_category(codes: NDArray[Any], categories: NDArray[Any], name: str, path: Path) -> NDArray[Any]:
     if codes.dtype.kind not in "iu" or codes.ndim != 1 or (len(codes) and codes.max() >= len(categories)):
-        raise DataFileError(f"{path}: column {shown(name)} has codes that are no categories")
+        raise DataFileError(f"{path}: column {shown(name)} has codes without a category")
     if len(codes) and codes.min() < 0:
         row = int(np.argmin(codes))
         raise DataFileError(f"{path}, row {row}: no value in column {shown(name)}; fill it or leave out the option")
@@ -188,7 +184,7 @@ def _obs_labels(group: Any, path: Path, wanted: Wanted) -> Labels | None:
     obs = child_of(group, "obs", path)
     if wanted.label_column is None or obs is None or hasattr(obs, "dtype"):
         return None
-    values = _text(obs, wanted.label_column, path, wanted)
+    values = _column(obs, wanted.label_column, path, wanted)
     return None if values is None else labels_from_array(values, wanted.label_column, path)
 
 
@@ -208,5 +204,5 @@ def _lined_up(view: FileView, own: NDArray[Any] | None, whole: NDArray[Any] | No
         rows = rows.read(slice(0, rows.n_rows))
     if len(own) != rows.shape[0]:
         raise DataFileError(f"{view.path}: {shown(view.name)} has {rows.shape[0]} rows but {len(own)} names of them")
-    # Observations without the modality get some row of it, which nobody looks at.
+    # Observations without the modality get any row of it; the mask leaves it out.
     return replace(view, rows=rows[np.maximum(order, 0)], observed=None if (order >= 0).all() else order >= 0)

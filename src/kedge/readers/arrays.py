@@ -1,14 +1,12 @@
-"""The source of a fit: views in memory, stored or in Dask, whose blocks are scaled as they are read."""
+"""Views of a fit, in memory or stored: what readers share, and blocks of rows, checked and scaled as they are read."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.block_step import squared_norm
 from kedge.core.rows import Rows, View
 from kedge.core.scaling import (
     ROWS_FOR_DIRECTIONS,
@@ -18,27 +16,229 @@ from kedge.core.scaling import (
     learn_scaling,
     with_projection,
 )
-from kedge.readers.stored_rows import SortedRows, StoredView
+from kedge.readers.dask_arrays import DaskReader, DaskStatistics
 
-# Rows looked at together while a scaling is learnt.
-_SCALING_ROWS = 8192
+# Consecutive rows, or row numbers in ascending order.
+SortedRows: TypeAlias = slice | NDArray[np.intp]
+
+# Below this distance in bytes it is faster to read what lies between two rows than to read twice.
+_GAP_BYTES = 1 << 16
+# Bytes read in one go for rows chosen by number.
+PIECE_BYTES = 1 << 23
+# Rows read together where all rows are looked at once: in search of gaps, or to learn a scaling.
+ROWS_AT_ONCE = 8192
 # Rows that decide how a view is scaled.
 _ROWS_FOR_SCALE = 2_000
+
+
+@runtime_checkable
+class ViewReader(Protocol):
+    """Rows of one view that stay where they are stored until they are asked for."""
+
+    n_rows: int
+    width: int  # Number of features.
+    dtype: np.dtype[Any]  # What `read` returns: float32 if the rows are stored so, else float64.
+    name: str  # What messages call it: the name of the file, or the kind of object.
+    feature_names: list[str] | None  # Names of the columns, where they are stored.
+
+    def read(self, rows: SortedRows) -> View:
+        """Return these rows as an array in C order or a CSR array; several threads may call it at once."""
+        ...
+
+    def place(self, row: int, column: int) -> str:
+        """Return where an entry is, for messages."""
+        ...
+
+
+class StoredRows:
+    """Base of the readers: a subclass sets the attributes of a `ViewReader` and loads consecutive rows in `_load`."""
+
+    n_rows: int
+    width: int
+    dtype: np.dtype[Any]
+    name: str
+    feature_names: list[str] | None = None
+
+    def set_matrix(self, shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> None:
+        """Take over shape and type of a stored array; an error unless it is a matrix of numbers."""
+        check_matrix(shape, stored, where)
+        self.n_rows, self.width = (int(length) for length in shape)
+        self.dtype = float_kind(stored)
+
+    def read(self, rows: SortedRows) -> Any:
+        """Return these rows as an array in C order, or as a CSR array."""
+        if isinstance(rows, slice):
+            return self._load(*checked_range(rows, self.n_rows))
+        return self._read_numbers(_checked_numbers(rows, self.n_rows, self.name))
+
+    def place(self, row: int, column: int) -> str:
+        """Return where an entry is, for messages."""
+        return name_entry(f"{self.name}, row {row}", column, self.feature_names)
+
+    def _load(self, start: int, stop: int) -> Any:
+        """Return consecutive rows."""
+        raise NotImplementedError
+
+    def _row_bytes(self) -> float:
+        return self.width * self.dtype.itemsize
+
+    def _read_numbers(self, numbers: NDArray[np.intp]) -> Any:
+        block = np.empty((len(numbers), self.width), dtype=self.dtype)
+        for group, first, rows in self._pieces(numbers):
+            block[group] = rows[numbers[group] - first]
+        return block
+
+    def _pieces(self, numbers: NDArray[np.intp]) -> Iterator[tuple[slice, int, Any]]:
+        """Yield positions in `numbers`, the first row read for them, and the rows from there on.
+
+        Neighbours that are far apart are read apart, and no piece is larger than `PIECE_BYTES`.
+        """
+        gap, limit = (rows_of_bytes(n_bytes, self._row_bytes()) for n_bytes in (_GAP_BYTES, PIECE_BYTES))
+        ends = np.append(np.flatnonzero(np.diff(numbers) > gap) + 1, len(numbers))
+        start = 0
+        for end in ends.tolist():
+            while start < end:
+                first = int(numbers[start])
+                stop = start + int(np.searchsorted(numbers[start:end], first + limit))
+                yield slice(start, stop), first, self._load(first, int(numbers[stop - 1]) + 1)
+                start = stop
+
+
+def checked_range(rows: slice, n_rows: int) -> tuple[int, int]:
+    """Return start and stop of consecutive rows, cut at the ends as in NumPy."""
+    if rows.step not in (None, 1):
+        raise ValueError(f"rows must be consecutive, without a step: {rows}")
+    start, stop, _ = rows.indices(n_rows)
+    return start, max(start, stop)
+
+
+def _checked_numbers(rows: NDArray[np.intp], n_rows: int, name: str) -> NDArray[np.intp]:
+    given = np.asarray(rows)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise TypeError(f"rows must be a slice or a vector of row numbers: {given.dtype} of shape {given.shape}")
+    numbers = given.astype(np.intp, copy=False)
+    if (np.diff(numbers) < 0).any():
+        raise ValueError(f"{name}: row numbers must be in ascending order; sort them")
+    if len(numbers) and (numbers[0] < 0 or numbers[-1] >= n_rows):
+        wrong = numbers[0] if numbers[0] < 0 else numbers[-1]
+        raise IndexError(f"{name} has rows 0 to {n_rows - 1}, but row {wrong} was asked for")
+    return numbers
+
+
+def rows_of_bytes(n_bytes: int, row_bytes: float) -> int:
+    """Return how many rows fit into that many bytes, at least one."""
+    return max(1, int(n_bytes // max(row_bytes, 1)))
+
+
+def float_kind(stored: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which stored numbers are read."""
+    return np.dtype(np.float32) if stored == np.float32 else np.dtype(np.float64)
+
+
+def check_numeric(stored: np.dtype[Any], where: str) -> None:
+    """Raise an error unless the entries are real numbers or truth values."""
+    if stored.kind not in "biuf":
+        raise ValueError(f"{where}: entries must be real numbers, but they are stored as {stored}; convert them first")
+
+
+def check_matrix(shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> None:
+    """Raise an error unless this is a matrix of numbers with rows and columns."""
+    if len(shape) != 2:
+        raise ValueError(f"{where}: a view has rows and columns, but the array has shape {shape}; store it as 2-D")
+    if min(shape) < 1:
+        raise ValueError(f"{where}: there are no rows or no columns: shape {shape}")
+    check_numeric(stored, where)
+
+
+def name_entry(where: str, column: int, feature_names: list[str] | None) -> str:
+    """Return a place in words, with the name of the column where it has one."""
+    return f"{where}, column {column if feature_names is None else repr(feature_names[column])}"
+
+
+class StoredView:
+    """Rows of a reader, or some of its columns; ``view[rows]`` is an array or a CSR array of finite entries.
+
+    `columns` are those that belong to the view; None means all. With `gaps_allowed` a row may be NaN throughout, which
+    means that the row lacks the view. A view is a reader itself, whose `read` does not check.
+    """
+
+    ndim = 2
+
+    def __init__(self, reader: ViewReader, columns: NDArray[np.intp] | None = None, gaps_allowed: bool = False) -> None:
+        self.reader, self.columns, self.gaps_allowed = reader, columns, gaps_allowed
+        self._numbers = np.arange(reader.width) if columns is None else columns
+        self.n_rows, self.width = self.shape = (reader.n_rows, len(self._numbers))
+        self.dtype, self.name, names = reader.dtype, reader.name, reader.feature_names
+        self.feature_names = None if names is None else [names[column] for column in self._numbers]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> Any:
+        """Read consecutive rows, or rows by number, and check that they are finite."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(self.shape[0])
+            rows = slice(start, max(start, stop))
+        block = self.read(rows)
+        refuse_not_finite(block, rows, self.place, gaps_allowed=self.gaps_allowed)
+        return block
+
+    def read(self, rows: SortedRows) -> Any:
+        """Return these rows as an array in C order or a CSR array."""
+        block = self.reader.read(rows)
+        if self.columns is not None:
+            block = block[:, self.columns]
+        return block if sparse.issparse(block) else np.ascontiguousarray(block)
+
+    def place(self, row: int, column: int) -> str:
+        """Return where an entry is, for messages."""
+        return self.reader.place(row, int(self._numbers[column]))
+
+    def part(self, columns: Any) -> "StoredView":
+        """Return some of the columns as a view of their own, whose rows may be NaN throughout."""
+        return StoredView(self.reader, self._numbers[columns], gaps_allowed=True)
+
+
+def refuse_not_finite(
+    block: Any, rows: slice | NDArray[np.intp], place: Callable[[int, int], str], *, gaps_allowed: bool
+) -> None:
+    """Raise an error that names the first entry that is not finite; with `gaps_allowed` a row may be NaN throughout.
+
+    `rows` are the numbers of the block's rows in the whole, and `place` puts a row and a column of it into words.
+    """
+    if is_finite(block):
+        return
+    if sparse.issparse(block):
+        entries = block.tocoo()
+        bad = ~np.isfinite(entries.data)
+        found = np.column_stack([entries.coords[0][bad], entries.coords[1][bad]])
+    else:
+        wrong = ~np.isfinite(block)
+        if gaps_allowed:
+            wrong[np.isnan(block).all(axis=1)] = False
+        found = np.argwhere(wrong)
+    if not len(found):
+        return
+    row, column = (int(number) for number in found[0])
+    what = "NaN" if np.isnan(block[row, column]) else "infinity"
+    number = rows.start + row if isinstance(rows, slice) else int(rows[row])
+    advice = "; a row that lacks the view is NaN in all of its features" if gaps_allowed else ""
+    raise ValueError(f"{place(number, column)}: {what}; fill or drop such rows first{advice}")
+
+
+def is_finite(array: View) -> bool:
+    """Return whether the sum of all entries is finite: the cheapest test, which only overflow can mislead."""
+    values = array.data if sparse.issparse(array) else array
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum(dtype=np.float64)))
 
 
 class ArraySource:
     """Views with equal row counts; blocks are scaled as they are read, X is never copied.
 
-    Parameters
-    ----------
-    views : sequence of arrays of shape (n_rows, n_features of the view)
-        Arrays, CSR arrays, or :class:`StoredView`.
-    scalings : sequence of ViewScaling
-        What happens to each of them.
-    observed : array of bool of shape (n_rows, n_views), default=None
-        Which views each row has; None means all. What stands in a view for rows that lack it is not looked at.
-    view_names : sequence of str, default=("X",)
-        Names used in messages.
+    `views` are arrays, CSR arrays or :class:`StoredView`. `observed`, of shape (n_rows, n_views), says which views each
+    row has; None means all. Entries of rows that lack a view are not looked at.
     """
 
     def __init__(
@@ -57,10 +257,8 @@ class ArraySource:
         dask_views = [isinstance(getattr(view, "reader", None), DaskReader) for view in self.views]
         self.on_dask = any(dask_views)
         if self.on_dask and not all(dask_views):
-            name = self.view_names[dask_views.index(False)]
-            raise ValueError(
-                f"{name!r} is no Dask array, but other views are; pass all of them as Dask arrays, or none"
-            )
+            name = view_names[dask_views.index(False)]
+            raise ValueError(f"{name!r} is not a Dask array, but other views are; pass all as Dask arrays, or none")
         self.in_memory = not any(isinstance(view, StoredView) for view in self.views)
         self.bytes_per_row = sum(_bytes_per_row(view, self.dtype.itemsize) for view in self.views)
 
@@ -76,9 +274,9 @@ class ArraySource:
         block = self.views[number][rows].astype(self.dtype, copy=False)
         if self.mask is None or self.mask[rows, number].all():
             return self.scalings[number].apply(block)
-        # What stands there may be NaN, and a scaling may move zeros: so before and after.
+        # Before, because the entries may be NaN; after, because a scaling may move zeros.
         lacking = ~self.mask[rows, number]
-        return without_rows(self.scalings[number].apply(without_rows(block, lacking)), lacking)
+        return _without_rows(self.scalings[number].apply(_without_rows(block, lacking)), lacking)
 
 
 def _bytes_per_row(view: View, itemsize: int) -> int:
@@ -87,8 +285,8 @@ def _bytes_per_row(view: View, itemsize: int) -> int:
     return itemsize * int(view.shape[1])
 
 
-def without_rows(block: View, lacking: NDArray[np.bool_]) -> View:
-    """Return a copy with these rows zero, whatever stood there."""
+def _without_rows(block: View, lacking: NDArray[np.bool_]) -> View:
+    """Return a copy in which these rows are zero."""
     if not sparse.issparse(block):
         return np.where(lacking[:, None], block.dtype.type(0), block)
     kept = ~np.repeat(lacking, np.diff(block.indptr))
@@ -107,16 +305,16 @@ def learn_array_scaling(
     unit_energy: bool = False,
 ) -> ViewScaling:
     """Learn the scaling of one view from all rows that have it; see :func:`choose_scale` and :func:`learn_scaling`."""
-    # A scaling that the user chose is done as they say.
+    # A scaling that the user chose is used as it is.
     unit_energy = unit_energy and kind == "auto"
     if kind == "auto":
-        kind = choose_scale(view[spread_rows(view.shape[0], observed, _ROWS_FOR_SCALE)], to_unit_rows)
+        kind = choose_scale(view[_spread_rows(view.shape[0], observed, _ROWS_FOR_SCALE)], to_unit_rows)
     if isinstance(view, StoredView) and isinstance(view.reader, DaskReader):
         return learn_scaling(kind, DaskStatistics(view.reader, view.columns, observed), name, unit_energy)
 
     def blocks() -> Iterator[View]:
-        for start in range(0, view.shape[0], _SCALING_ROWS):
-            rows = slice(start, start + _SCALING_ROWS)
+        for start in range(0, view.shape[0], ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
             block = view[rows]
             if observed is not None and not observed[rows].all():
                 block = block[np.flatnonzero(observed[rows])]
@@ -131,155 +329,15 @@ def learn_projection(source: ArraySource, signed: bool) -> list[ViewScaling]:
     found = []
     for number, scaling in enumerate(source.scalings):
         has_view = None if source.mask is None else source.mask[:, number]
-        rows = spread_rows(source.n_rows, has_view, ROWS_FOR_DIRECTIONS)
+        rows = _spread_rows(source.n_rows, has_view, ROWS_FOR_DIRECTIONS)
         sample = scaling.scale(source.views[number][rows].astype(source.dtype, copy=False))
         found.append(with_projection(scaling, sample, source.n_rows, signed))
     return found
 
 
-def spread_rows(n_rows: int, observed: NDArray[np.bool_] | None, most: int) -> NDArray[np.intp]:
+def _spread_rows(n_rows: int, observed: NDArray[np.bool_] | None, most: int) -> NDArray[np.intp]:
     """Return at most that many rows that have a view, evenly spread."""
     rows = np.arange(n_rows) if observed is None else np.flatnonzero(observed)
-    if len(rows) <= most:
-        return np.asarray(rows, dtype=np.intp)
-    return np.asarray(rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)], dtype=np.intp)
-
-
-def place_in_array(row: int, column: int) -> str:
-    """Return where an entry is, in words."""
-    return f"Dask array, row {row}, column {column}"
-
-
-class DaskReader:
-    """Reader of a Dask array, dense or CSR, with known chunk sizes and one chunk along the features."""
-
-    name = "Dask array"
-    feature_names: list[str] | None = None
-
-    def __init__(self, array: Any) -> None:
-        _check_chunks(array)
-        self.dtype: np.dtype[Any] = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
-        if array.dtype.kind not in "fiub":
-            raise ValueError(f"the Dask array holds {array.dtype} and not numbers; convert it with astype(float) first")
-        self.array = array if array.dtype == self.dtype else array.astype(self.dtype)
-        if 0 in array.chunks[0]:  # several reductions of Dask stumble over empty chunks
-            self.array = self.array.rechunk({0: tuple(size for size in array.chunks[0] if size)})
-        self.n_rows, self.width = (int(size) for size in array.shape)
-
-    @property
-    def row_chunks(self) -> tuple[int, ...]:
-        """Rows of each chunk."""
-        return tuple(int(size) for size in self.array.chunks[0])
-
-    def read(self, rows: SortedRows) -> Any:
-        """Compute these rows."""
-        # Unoptimised graphs keep the names of tasks, which a scheduler must see with one meaning only.
-        block = self.array[rows].compute(optimize_graph=False)
-        return sparse.csr_array(block) if sparse.issparse(block) else np.ascontiguousarray(block)
-
-    def zeros_like(self, width: int) -> "DaskReader":
-        """Return a reader of as many rows of zeros, in the same chunks."""
-        import dask.array
-
-        return DaskReader(dask.array.zeros((self.n_rows, width), chunks=(self.row_chunks, -1), dtype=self.dtype))
-
-    def place(self, row: int, column: int) -> str:
-        """Return where an entry is."""
-        return place_in_array(row, column)
-
-    def rows_of_nan(self, columns: NDArray[np.intp] | None) -> NDArray[np.bool_]:
-        """Return which rows are NaN throughout; only this mask travels, and only if there is a NaN."""
-        part = self.array if columns is None else self.array[:, columns]
-        if isinstance(getattr(part, "_meta", None), np.ndarray) and np.isnan(dask_compute(part.sum())[0]):
-            import dask.array
-
-            return np.asarray(dask_compute(dask.array.isnan(part).all(axis=1))[0])
-        return np.zeros(self.n_rows, dtype=bool)
-
-
-@dataclass(frozen=True)
-class DaskStatistics:
-    """Statistics of a Dask array by its own reductions; see :class:`kedge.core.scaling.ViewStatistics`."""
-
-    reader: DaskReader
-    columns_of_view: NDArray[np.intp] | None  # Columns that belong to the view.
-    observed: NDArray[np.bool_] | None  # Shape (n_rows,). Rows that have the view.
-
-    def is_sparse(self) -> bool:
-        """Look at what the chunks are made of."""
-        return not isinstance(self.reader.array._meta, np.ndarray)
-
-    def rows_per_column(self) -> tuple[int, NDArray[np.float64]]:
-        """Count over the chunks, where they are."""
-        counted = dask_compute(*self._per_chunk(_rows_per_column))
-        return self._n_rows(), np.asarray(np.sum(counted, axis=0), dtype=np.float64)
-
-    def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-        """Return mean and deviation, or least entry and range, of every column."""
-        rows = self._rows().astype(np.float64)
-        least, most = rows.min(axis=0), rows.max(axis=0)
-        if kind == "minmax":
-            least, most = dask_compute(least, most)
-            return least, most - least, most == least
-        mean, deviation, least, most = dask_compute(rows.mean(axis=0), rows.std(axis=0), least, most)
-        return mean, deviation, most == least
-
-    def mean_squared_norm(self, scaling: ViewScaling) -> float:
-        """Scale every chunk where it is."""
-        return float(dask_compute(sum(self._per_chunk(_squared_norm_scaled, scaling)))[0]) / self._n_rows()
-
-    def _n_rows(self) -> int:
-        return self.reader.n_rows if self.observed is None else int(self.observed.sum())
-
-    def _per_chunk(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the calls of a function on every chunk as tasks."""
-        import dask
-
-        chunks = self._rows().to_delayed(optimize_graph=False).ravel()
-        return [dask.delayed(function)(chunk, *arguments) for chunk in chunks]
-
-    def _rows(self) -> Any:
-        rows = self.reader.array if self.columns_of_view is None else self.reader.array[:, self.columns_of_view]
-        return rows if self.observed is None else rows[np.flatnonzero(self.observed)]
-
-
-def _rows_per_column(block: Any) -> NDArray[np.float64]:
-    return np.asarray((block != 0).sum(axis=0), dtype=np.float64).ravel()
-
-
-def _squared_norm_scaled(block: Any, scaling: ViewScaling) -> float:
-    rows = sparse.csr_array(block) if sparse.issparse(block) else block
-    return squared_norm(scaling.scale(rows))
-
-
-def dask_compute(*lazy: Any) -> Any:
-    """Compute several results in one go."""
-    import dask
-
-    return dask.compute(*lazy, optimize_graph=False)
-
-
-def _check_chunks(array: Any) -> None:
-    if array.ndim != 2:
-        raise ValueError(f"the Dask array has {array.ndim} dimensions; rows and features are two")
-    if any(np.isnan(size) for sizes in array.chunks for size in sizes):
-        raise ValueError(
-            "the Dask array has chunks of unknown size, as those made from data frames have; call "
-            "X.compute_chunk_sizes() first, or to_dask_array(lengths=True)"
-        )
-    if len(array.chunks[1]) > 1:
-        raise ValueError(
-            f"the Dask array is cut along its features, into {len(array.chunks[1])} chunks, but every row must be "
-            "whole; use X.rechunk({1: -1})"
-        )
-    if 0 in array.shape:
-        raise ValueError(f"the Dask array of shape {array.shape} is empty; at least one row and one feature are needed")
-
-
-def blocks_of(readers: Sequence[DaskReader]) -> tuple[list[slice], list[list[Any]]]:
-    """Return the rows of every chunk, and the delayed chunks of all views; the first view decides where to cut."""
-    chunks = readers[0].row_chunks
-    ends = np.cumsum(chunks)
-    rows = [slice(int(end) - size, int(end)) for end, size in zip(ends, chunks, strict=True)]
-    views = [reader.array.rechunk({0: chunks}).to_delayed(optimize_graph=False).ravel().tolist() for reader in readers]
-    return rows, [list(parts) for parts in zip(*views, strict=True)]
+    if len(rows) > most:
+        rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
+    return np.asarray(rows, dtype=np.intp)

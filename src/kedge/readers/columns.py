@@ -12,13 +12,12 @@ from scipy import sparse
 
 from kedge.optional_libraries import load_library
 from kedge.progress import Progress
+from kedge.readers.arrays import ROWS_AT_ONCE, StoredView, check_matrix, float_kind
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, Limits, shown
-from kedge.readers.stored_rows import ChosenColumns, ViewReader, check_matrix, check_numeric, float_kind
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 # What a column of row names is called; "" and the second are what data frames write for an index without a name.
 _ROW_NAMES = {"", "unnamed: 0", "id", "index", "name", "row", "row_id", "row_name", "rowname"}
-_ROWS_AT_ONCE = 8192
 
 
 class AskedColumns:
@@ -57,19 +56,14 @@ class AskedColumns:
         """Raise an error that names the first column that no view has; called after all views."""
         for option, item in sorted(self._missing):
             known = ", ".join(shown(name) for name in self._seen[:8])
-            known = (
-                f"the columns are {known}{' and others' if len(self._seen) > 8 else ''}" if known else "numbers only"
-            )
+            others = " and others" if len(self._seen) > 8 else ""
+            known = f"the columns are {known}{others}" if known else "columns have numbers only"
             raise DataFileError(f"--{option}: no data file has a column {shown(item)}; {known}")
 
     def _places(self, items: Sequence[str], names: Sequence[str] | None, width: int, option: str) -> list[int]:
-        places: list[int] = []
-        for item in items:
-            found = _places_of(item, names, width)
-            if found:
-                self._missing.discard((option, item))
-            places += found
-        return places
+        found = {item: _places_of(item, names, width) for item in items}
+        self._missing -= {(option, item) for item, places in found.items() if places}
+        return [place for places in found.values() for place in places]
 
 
 class FittedColumns:
@@ -98,13 +92,12 @@ class FittedColumns:
         lacking = [name for name in wanted if name not in places]
         if lacking:
             others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            raise DataFileError(
-                f"{path} lacks column {shown(lacking[0])}{others}, which the model was fitted on; give the same columns"
-            )
+            missing = f"column {shown(lacking[0])}{others}"
+            raise DataFileError(f"{path} lacks {missing}, which the model was fitted on; give the same columns")
         return [places[name] for name in wanted]
 
     def check_all_found(self) -> None:
-        """Do nothing: every view has all of its columns by now."""
+        """Do nothing: `choose` found all columns."""
 
 
 ColumnChoice: TypeAlias = AskedColumns | FittedColumns
@@ -119,6 +112,11 @@ class Wanted:
     limits: Limits
     progress: Progress
 
+    def label_place(self, names: Sequence[str] | None, width: int) -> int | None:
+        """Return the place of the column of labels; None if it is not there, or not asked for."""
+        found = [] if self.label_column is None else _places_of(self.label_column, names, width)
+        return found[0] if len(found) == 1 else None
+
 
 def _items(listed: str, option: str) -> list[str]:
     items = [item.strip() for item in listed.split(",")]
@@ -128,7 +126,7 @@ def _items(listed: str, option: str) -> list[str]:
 
 
 def _places_of(item: str, names: Sequence[str] | None, width: int) -> list[int]:
-    """Return the places that a name, a number or a range of numbers stands for; none if they are not all there."""
+    """Return the places of a name, a number or a range of numbers; none if they are not all there."""
     if names is not None and item in names:
         return [list(names).index(item)]
     ends = _RANGE.fullmatch(item)
@@ -138,41 +136,26 @@ def _places_of(item: str, names: Sequence[str] | None, width: int) -> list[int]:
     return list(range(first, last + 1)) if first <= last < width else []
 
 
-def _label_place(wanted: Wanted, names: Sequence[str] | None, width: int) -> int | None:
-    """Return the place of the column of labels; None if it is not there, or not asked for."""
-    found = [] if wanted.label_column is None else _places_of(wanted.label_column, names, width)
-    return found[0] if len(found) == 1 else None
-
-
-@dataclass(frozen=True)
-class TableColumns:
-    """Places of the columns of a table."""
-
-    features: list[int]
-    row_names: int | None
-    label: int | None
-
-
 def sort_columns(
     path: Path, names: Sequence[str], kinds: Sequence[Any], wanted: Wanted, *, has_names: bool = True
-) -> TableColumns:
-    """Say what each column of a table is for; a feature that is not a number is an error.
+) -> tuple[list[int], int | None, int | None]:
+    """Return the places of the features, of the row names and of the labels; a feature that is text is an error.
 
     `kinds` are types of pyarrow; without `has_names` the names were made up and are not in the file.
     """
     if has_names:
         refuse_double(names, path)
-    label = _label_place(wanted, names if has_names else None, len(names))
+    known = names if has_names else None
+    label = wanted.label_place(known, len(names))
     row_names = 0 if has_names and label != 0 and _names_rows(names, kinds[0], wanted) else None
     kept_aside = [place for place in (row_names, label) if place is not None]
-    chosen = wanted.columns.choose(path.stem, names if has_names else None, len(names), path, kept_aside)
-    features = [place for place in chosen if place != label]
+    features = [c for c in wanted.columns.choose(path.stem, known, len(names), path, kept_aside) if c != label]
     text = [place for place in features if not is_number(kinds[place])]
     if text:
         _refuse_text([names[place] for place in text], path, kinds[text[0]])
     if not features:
         raise DataFileError(f"{path} has no column to cluster by")
-    return TableColumns(features, row_names if row_names not in features else None, label)
+    return features, row_names if row_names not in features else None, label
 
 
 def refuse_double(names: Sequence[str], path: Path) -> None:
@@ -205,11 +188,10 @@ def _names_rows(names: Sequence[str], kind: Any, wanted: Wanted) -> bool:
 def _refuse_text(names: list[str], path: Path, kind: Any) -> None:
     listed = ", ".join(shown(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     if len(names) == 1:
-        what = f"column {listed} holds {kind} and not numbers; leave out"
+        what = f"column {listed} holds {kind} and not numbers; leave it out"
     else:
         what = f"columns {listed} hold no numbers; leave them out"
-    drop = ",".join(names[:5])
-    raise DataFileError(f"{path}: {what} with --drop {drop!r}, or keep one aside with --label-column")
+    raise DataFileError(f"{path}: {what} with --drop {','.join(names[:5])!r}, or keep one aside with --label-column")
 
 
 def labels_of(chunks: Any, column: str, path: Path) -> Labels:
@@ -217,8 +199,7 @@ def labels_of(chunks: Any, column: str, path: Path) -> Labels:
     pa = load_pyarrow()
     text = chunks.cast(pa.string())
     if text.null_count:
-        row = int(np.argmax(np.asarray(text.is_null())))
-        raise DataFileError(f"{path}, row {row}: no label in column {shown(column)}; fill it or leave out the option")
+        _refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
     encoded = pa.concat_arrays(text.chunks).dictionary_encode()
     return Labels(column, np.asarray(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist())
 
@@ -227,8 +208,7 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     """Return the classes in a vector of numbers or text."""
     flat = np.asarray(values).reshape(-1)
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-        row = int(np.argmin(np.isfinite(flat)))
-        raise DataFileError(f"{path}, row {row}: no label in {shown(column)}; fill it or leave out the option")
+        _refuse_gap(int(np.argmin(np.isfinite(flat))), shown(column), path)
     if flat.dtype.kind == "f" and bool((flat == np.round(flat)).all()) and bool((np.abs(flat) < 2**53).all()):
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "biufUST":
@@ -236,6 +216,10 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     names, codes = np.unique(flat, return_inverse=True)
     texts = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
     return Labels(column, codes.reshape(-1).astype(np.int64), texts)
+
+
+def _refuse_gap(row: int, column: str, path: Path) -> None:
+    raise DataFileError(f"{path}, row {row}: no label in {column}; fill it or leave out the option")
 
 
 def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
@@ -251,8 +235,8 @@ def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
 def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Path, wanted: Wanted) -> DataFiles:
     """Return the views of a file that holds arrays: columns chosen, labels kept aside, the rest named.
 
-    `found` is what can be a view, with rows as they are stored; `vectors` is what else the file holds, among it perhaps
-    the labels.
+    `found` is what can be a view, with rows as they are stored; `vectors` is what else the file holds, perhaps the
+    labels.
     """
     asked = wanted.label_column
     labels = labels_from_array(vectors[asked], asked, path) if asked is not None and asked in vectors else None
@@ -264,48 +248,47 @@ def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Pat
         view, own = _view_of(stored, wanted if labels is None else replace(wanted, label_column=None))
         views.append(view)
         labels = labels if own is None else own
-    left_out = [f"{shown(name)} of {path.name}, which is no matrix" for name in vectors if name != asked]
+    left_out = [f"{shown(name)} of {path.name}, which is not a matrix" for name in vectors if name != asked]
     return DataFiles(views, None, labels, left_out)
 
 
 def _view_of(stored: FileView, wanted: Wanted) -> tuple[FileView, Labels | None]:
-    path, rows, names, image_shape = stored.path, stored.rows, stored.feature_names, None
+    """Return a view with the columns that are asked for, and the labels in its column of labels."""
+    path, names, image_shape = stored.path, stored.feature_names, None
     where = f"{path}, {shown(stored.name)}"
     if stored.in_memory:
+        rows = stored.rows
         if rows.ndim == 3:
             image_shape = (int(rows.shape[1]), int(rows.shape[2]))
             rows = rows.reshape(rows.shape[0], -1)
-        check_matrix(rows.shape, where)
-        check_numeric(rows.dtype, where)
+        check_matrix(rows.shape, rows.dtype, where)
         stored = replace(stored, rows=rows)
-    n_rows, width = stored.n_rows, stored.n_columns
-    wanted.limits.check_rows(n_rows, path)
-    label = _label_place(wanted, names, width) if image_shape is None else None
+    wanted.limits.check_rows(stored.n_rows, path)
+    label = wanted.label_place(names, stored.n_columns) if image_shape is None else None
     labels = None
     if label is not None and wanted.label_column is not None:
-        labels = labels_from_array(_column(rows, n_rows, label), wanted.label_column, path)
+        labels = labels_from_array(_column(stored, label), wanted.label_column, path)
     kept_aside = [] if label is None else [label]
-    chosen = [c for c in wanted.columns.choose(stored.name, names, width, path, kept_aside) if c != label]
+    every = wanted.columns.choose(stored.name, names, stored.n_columns, path, kept_aside)
+    chosen = [place for place in every if place != label]
     if not chosen:
         raise DataFileError(f"{where} has no column to cluster by besides the labels")
-    kept_whole = chosen == list(range(width))
-    if not stored.in_memory:
-        rows = rows if kept_whole else ChosenColumns(rows, chosen)
-    else:
-        rows = rows if kept_whole else rows[:, chosen]
-        rows = rows.astype(float_kind(rows.dtype), copy=False)
-        rows = rows if sparse.issparse(rows) else np.ascontiguousarray(rows)
-    chosen_names = None if names is None else [names[place] for place in chosen]
-    shape = image_shape if kept_whole else None
-    return replace(stored, rows=rows, feature_names=chosen_names, image_shape=shape), labels
+    if chosen != list(range(stored.n_columns)):
+        image_shape = None
+        places = np.array(chosen, dtype=np.intp)
+        rows = stored.rows[:, places] if stored.in_memory else StoredView(stored.rows, places, gaps_allowed=True)
+        stored = replace(stored, rows=rows, feature_names=None if names is None else [names[c] for c in chosen])
+    if stored.in_memory:
+        rows = stored.rows.astype(float_kind(stored.rows.dtype), copy=False)
+        stored = replace(stored, rows=rows if sparse.issparse(rows) else np.ascontiguousarray(rows))
+    return replace(stored, image_shape=image_shape), labels
 
 
-def _column(rows: Any, n_rows: int, place: int) -> NDArray[Any]:
+def _column(view: FileView, place: int) -> NDArray[Any]:
     """Return one column, read in parts."""
     parts = []
-    for start in range(0, n_rows, _ROWS_AT_ONCE):
-        piece = slice(start, min(start + _ROWS_AT_ONCE, n_rows))
-        block = rows.read(piece) if isinstance(rows, ViewReader) else rows[piece]
-        column = block[:, [place]]
+    for start in range(0, view.n_rows, ROWS_AT_ONCE):
+        piece = slice(start, min(start + ROWS_AT_ONCE, view.n_rows))
+        column = (view.rows[piece] if view.in_memory else view.rows.read(piece))[:, [place]]
         parts.append(column.toarray() if sparse.issparse(column) else np.asarray(column))
     return np.concatenate(parts)[:, 0]

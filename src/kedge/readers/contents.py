@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.memory import machine_memory
-from kedge.readers.stored_rows import ViewReader, check_numeric
+from kedge.readers.arrays import StoredRows, ViewReader, check_matrix
 
 _GIB = 2**30
 # Matrices up to this size are read whole.
@@ -40,26 +40,22 @@ class DataFileError(ValueError):
 def one_kind_of_error(path: Path) -> Iterator[None]:
     """Turn whatever the libraries raise while they read a file into DataFileError.
 
-    Hostile bytes make them raise nearly anything, so all errors are caught; only a missing extra is passed on, whose
+    Hostile bytes make them raise nearly anything, so all errors are caught. Only a missing extra is passed on, whose
     text says what to install.
     """
     try:
         yield
     except (DataFileError, ImportError):
         raise
-    except FileNotFoundError as error:
-        raise DataFileError(f"there is no file {path}") from error
     except PermissionError as error:
         raise DataFileError(f"{path} may not be read by this user; change its permissions") from error
     except MemoryError as error:
-        raise DataFileError(
-            f"{path} asks for more memory than there is; it is damaged, or too large for this machine"
-        ) from error
+        raise DataFileError(f"{path} needs more memory than there is; it is damaged, or too large") from error
     except Exception as error:
         reason = one_line(str(error)) or type(error).__name__
-        if str(path) in reason:
-            raise DataFileError(reason) from error
-        raise DataFileError(f"{path} cannot be read: {reason}; is it damaged, or of another kind?") from error
+        if str(path) not in reason:
+            reason = f"{path} cannot be read: {reason}; is it damaged, or of another kind?"
+        raise DataFileError(reason) from error
 
 
 def one_line(text: str) -> str:
@@ -88,17 +84,21 @@ class Limits:
         most = _allowed_memory() if gigabytes is None else int(gigabytes * _GIB)
         return cls(most, min(_WHOLE_BYTES, most // 8))
 
+    def small_whole(self, reader: StoredRows) -> Any:
+        """Return the rows of a reader if they are few, else the reader."""
+        n_bytes = reader.n_rows * reader.width * reader.dtype.itemsize
+        return reader if n_bytes > self.whole_bytes else reader.read(slice(0, reader.n_rows))
+
     def check_whole(self, n_bytes: int, path: Path, what: str = "it") -> None:
         """Refuse what would be read whole and is too large for that; a copy is made on the way."""
         if n_bytes > self.most_bytes // 2:
             raise DataFileError(
                 f"{path}: {what} takes {n_bytes / _GIB:,.1f} GiB in memory, and {self.most_bytes / _GIB:,.1f} GiB may "
-                "be used for it and its copy; raise --memory, or store the rows as .npy or Parquet, which are read "
-                "in parts"
+                "be used for it and its copy; raise --memory, or store rows as .npy or Parquet, which are read in parts"
             )
 
     def check_rows(self, n_rows: int, path: Path) -> None:
-        """Refuse more rows than labels could be kept of."""
+        """Refuse a file with more rows than there is memory for labels."""
         if n_rows > self.most_bytes // _ROW_BYTES:
             raise DataFileError(
                 f"{path} claims {n_rows:,} rows, whose labels and weights alone take more than the "
@@ -106,11 +106,9 @@ class Limits:
             )
 
     def check_packed(self, n_bytes: int, stored: int, path: Path, what: str) -> None:
-        """Refuse what would grow more than data does when it is unpacked."""
+        """Refuse content that would grow far more than compressed data does."""
         if n_bytes > _MOST_PACKED * max(stored, _SMALL_FILE):
-            raise DataFileError(
-                f"{path}: {what} claims {n_bytes:,} bytes but stores only {stored:,}; is the file damaged?"
-            )
+            raise DataFileError(f"{path}: {what} claims {n_bytes:,} bytes but stores only {stored:,}; is it damaged?")
 
 
 def _allowed_memory() -> int:
@@ -217,23 +215,18 @@ def checked_sparse(parts: Mapping[str, NDArray[Any]], kind: str, path: Path, lim
     lacking = [part for part in SPARSE_PARTS[kind] if part not in parts]
     if lacking:
         raise DataFileError(f"{path} lacks {lacking[0]!r}, which a sparse matrix needs")
-    data, first, second, shape = (parts[part] for part in SPARSE_PARTS[kind])
-    if any(part.ndim != 1 for part in (data, first, second)) or shape.shape != (2,):
-        raise DataFileError(f"{path}: the parts of a sparse matrix must be vectors, and its shape two integers")
-    if {part.dtype.kind for part in (first, second, shape)} - set("iu"):
-        raise DataFileError(f"{path}: the parts of a sparse matrix must be integers but for the data")
-    check_numeric(data.dtype, str(path))
-    n_rows, width = (int(length) for length in shape)
-    if n_rows < 1 or width < 1:
-        raise DataFileError(f"{path} is empty: a sparse matrix of {n_rows} rows and {width} columns")
-    limits.check_rows(max(n_rows, width), path)
-    limits.check_whole(len(data) * (data.dtype.itemsize + 16) + 8 * (n_rows + width), path)
-    first, second = first.astype(np.int64), second.astype(np.int64)
+    data, *integers = (parts[part] for part in SPARSE_PARTS[kind])
+    if any(part.ndim != 1 for part in (data, *integers)) or {part.dtype.kind for part in integers} - set("iu"):
+        raise DataFileError(f"{path}: the parts of a sparse matrix must be vectors, and all but the data integers")
+    first, second, shape = (part.astype(np.int64) for part in integers)
+    check_matrix(tuple(shape.tolist()), data.dtype, str(path))
+    limits.check_rows(int(shape.max()), path)
+    limits.check_whole(len(data) * (data.dtype.itemsize + 16) + 8 * int(shape.sum()), path)
     if kind == "coo":
-        matrix = sparse.coo_array((data, (first, second)), shape=(n_rows, width))
+        matrix = sparse.coo_array((data, (first, second)), shape=tuple(shape))
     else:
         form = sparse.csr_array if kind == "csr" else sparse.csc_array
-        matrix = form((data, first, second), shape=(n_rows, width))
+        matrix = form((data, first, second), shape=tuple(shape))
         if second[-1] != len(first):
             raise DataFileError(f"{path}: the parts of a sparse matrix do not fit each other")
         matrix.check_format(full_check=True)

@@ -2,57 +2,24 @@
 
 import re
 import tempfile
-import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.columns import TableColumns, Wanted, labels_of, load_pyarrow, row_names_of, sort_columns
+from kedge.readers.columns import Wanted, labels_of, load_pyarrow, row_names_of, sort_columns
 from kedge.readers.contents import DataFileError, DataFiles, FileView, one_line, shown
-from kedge.readers.stored_rows import StoredRows
+from kedge.readers.npy import MappedRows
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 # The least text of a number: a digit and a delimiter become eight bytes.
 _GROWTH = 4
 _BLOCK_BYTES, _MOST_BLOCK_BYTES = 2**20, 2**28
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
-
-
-class ConvertedRows(StoredRows):
-    """Rows as plain float64 numbers in a scratch file without a name, which vanishes with the process."""
-
-    dtype = np.dtype(np.float64)
-
-    def __init__(self, name: str, feature_names: list[str] | None, width: int) -> None:
-        super().__init__()
-        self.name, self.feature_names, self.width, self.n_rows = name, feature_names, width, 0
-        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed with the reader)
-        weakref.finalize(self, self._file.close)
-
-    def append(self, rows: NDArray[np.float64]) -> None:
-        """Write rows behind the last one."""
-        rest = rows.data.cast("B")
-        try:
-            while len(rest):
-                rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            raise DataFileError(
-                f"{self.name} cannot be converted: the folder {tempfile.gettempdir()!r} cannot be written "
-                f"({error.strerror}); free space there, or set TMPDIR to a folder on another disk"
-            ) from error
-        self.n_rows += len(rows)
-
-    def _load(self, start: int, stop: int) -> NDArray[Any]:
-        count = (stop - start) * self.width
-        with self._lock:
-            self._file.seek(8 * self.width * start)
-            entries = np.fromfile(self._file, np.float64, count)
-        if len(entries) < count:
-            raise OSError(f"the scratch file of {self.name} is shorter than it was")
-        return entries.reshape(-1, self.width)
 
 
 @dataclass(frozen=True)
@@ -88,22 +55,41 @@ def read_delimited(path: Path, wanted: Wanted) -> DataFiles:
     layout = _look_at(path, DELIMITERS[path.suffix.lower()])
     with layout.open() as reader:
         kinds = reader.schema.types
-    columns = sort_columns(path, layout.names, kinds, wanted, has_names=layout.has_names)
-    names = [layout.names[place] for place in columns.features] if layout.has_names else None
-    scratch = None
-    if _GROWTH * path.stat().st_size > wanted.limits.whole_bytes:
-        scratch = ConvertedRows(path.name, names, len(columns.features))
+    features, named_by, label = sort_columns(path, layout.names, kinds, wanted, has_names=layout.has_names)
+    names = [layout.names[place] for place in features] if layout.has_names else None
+    kept = [place for place in (named_by, label) if place is not None]
     blocks: list[NDArray[np.float64]] = []
-    aside = _convert(layout, columns, kinds, blocks if scratch is None else scratch, wanted)
-    if not (sum(map(len, blocks)) if scratch is None else scratch.n_rows):
+    rows: Any
+    if _GROWTH * path.stat().st_size <= wanted.limits.whole_bytes:
+        n_rows, aside = _convert(layout, kinds, features, kept, blocks.append, wanted)
+        rows = np.concatenate(blocks) if n_rows else None
+    else:
+        # Without a name, so it vanishes with the process.
+        with tempfile.TemporaryFile(buffering=0) as scratch:
+            n_rows, aside = _convert(layout, kinds, features, kept, partial(_append, scratch, path), wanted)
+            rows = MappedRows(np.memmap(scratch, np.float64, "r", shape=(n_rows, len(features)))) if n_rows else None
+    if rows is None:
         raise DataFileError(f"{path} has names of columns but no rows")
-    rows = np.concatenate(blocks) if scratch is None else scratch
-    label, named_by = columns.label, columns.row_names
+    if isinstance(rows, MappedRows):
+        rows.name, rows.feature_names = path.name, names
     return DataFiles(
         [FileView(path.stem, path, "csv" if layout.delimiter == "," else "tsv", rows, names)],
         None if named_by is None else row_names_of(aside[named_by], layout.names[named_by], path),
         None if label is None else labels_of(aside[label], wanted.label_column or "", path),
     )
+
+
+def _append(scratch: Any, path: Path, rows: NDArray[np.float64]) -> None:
+    """Write rows behind the last one."""
+    rest = rows.data.cast("B")
+    try:
+        while len(rest):
+            rest = rest[scratch.write(rest) :]
+    except OSError as error:
+        raise DataFileError(
+            f"{path} cannot be converted: the folder {tempfile.gettempdir()!r} cannot be written ({error.strerror}); "
+            "free space there, or set TMPDIR to a folder on another disk"
+        ) from error
 
 
 def _look_at(path: Path, delimiter: str) -> _Layout:
@@ -114,7 +100,7 @@ def _look_at(path: Path, delimiter: str) -> _Layout:
         what = "is empty" if not path.stat().st_size else "begins with an empty line"
         raise DataFileError(f"{path} {what}; give a file with one row per line")
     if len(first) >= _MOST_BLOCK_BYTES or b"\0" in first:
-        raise DataFileError(f"{path} is no text with lines; is its name right?")
+        raise DataFileError(f"{path} is not text with lines; is its name right?")
     block_bytes = min(max(_BLOCK_BYTES, 4 * len(first)), _MOST_BLOCK_BYTES)
     # As text first, to see whether the first line holds names.
     with _Layout(path, delimiter, block_bytes, [], False).open(as_text=True) as reader:
@@ -150,30 +136,32 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _convert(layout: _Layout, columns: TableColumns, kinds: list[Any], sink: Any, wanted: Wanted) -> dict[int, Any]:
-    """Append the features to the sink; return what is kept aside by its place."""
+def _convert(
+    layout: _Layout, kinds: list[Any], features: list[int], kept: list[int], append: Callable[..., None], wanted: Wanted
+) -> tuple[int, dict[int, Any]]:
+    """Append the features; return the number of rows, and the columns kept aside by their places."""
     pa = load_pyarrow()
     number, is_bool = pa.float64(), pa.types.is_boolean
-    kept: dict[int, list[Any]] = {place: [] for place in (columns.row_names, columns.label) if place is not None}
-    types = {f"f{place}": pa.bool_() if is_bool(kinds[place]) else number for place in columns.features}
+    types = {f"f{place}": pa.bool_() if is_bool(kinds[place]) else number for place in features}
     types |= {f"f{place}": pa.string() for place in kept}
+    aside: dict[int, list[Any]] = {place: [] for place in kept}
     n_rows = 0
     wanted.progress.begin(f"reading {layout.path.name}")
     try:
         with layout.open(types) as reader:
             for batch in reader:
-                block = np.empty((batch.num_rows, len(columns.features)))
-                for position, place in enumerate(columns.features):
+                block = np.empty((batch.num_rows, len(features)))
+                for position, place in enumerate(features):
                     block[:, position] = batch.column(f"f{place}").cast(number).to_numpy(zero_copy_only=False)
-                sink.append(block)
-                for place, chunks in kept.items():
+                append(block)
+                for place, chunks in aside.items():
                     chunks.append(batch.column(f"f{place}"))
                 n_rows += batch.num_rows
                 wanted.limits.check_rows(n_rows, layout.path)
                 wanted.progress.rows_done(batch.num_rows)
     except pa.ArrowInvalid as error:
         raise DataFileError(f"{layout.path}: {_explained(str(error), layout.names)}") from error
-    return {place: pa.chunked_array(chunks, type=pa.string()) for place, chunks in kept.items()}
+    return n_rows, {place: pa.chunked_array(chunks, type=pa.string()) for place, chunks in aside.items()}
 
 
 def _explained(message: str, names: list[str]) -> str:
@@ -185,4 +173,4 @@ def _explained(message: str, names: list[str]) -> str:
     place = int(found[1])
     name = names[place] if place < len(names) else str(place)
     text = one_line(text[: found.start()] + text[found.end() :])
-    return f"column {shown(name)} has a value that is no number ({text}); correct it, or --drop {name!r}"
+    return f"column {shown(name)} has a value that is not a number ({text}); correct it, or --drop {name!r}"

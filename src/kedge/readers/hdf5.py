@@ -4,16 +4,15 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kedge.optional_libraries import load_library
+from kedge.readers.bands import BandedRows
 from kedge.readers.columns import Wanted, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, shown
-from kedge.readers.stored_rows import StoredRows
 
 HDF5_SUFFIXES = (".h5", ".hdf5")
 # Between the file and the dataset in it.
@@ -23,13 +22,12 @@ DATASET_MARK = "::"
 class Hdf5Object:
     """A dataset or group, opened for each use by the path of its file.
 
-    So nothing is shared with a process that was forked, and the file is not held. Only an object that is open for
-    writing, or has no path, is used itself, as `live`.
+    So nothing is shared with a forked process, and the file is not held open. An object that is open for writing, or
+    has no path, is used itself.
     """
 
     def __init__(self, path: str | Path, key: str, live: Any = None) -> None:
-        self.path, self.key = Path(path).absolute(), key
-        self._live, self._lock = live, RLock()
+        self.path, self.key, self._live = Path(path).absolute(), key, live
 
     @classmethod
     def of(cls, thing: Any) -> "Hdf5Object":
@@ -42,8 +40,7 @@ class Hdf5Object:
     def opened(self) -> Iterator[Any]:
         """Give the object; what HDF5 cannot read is an error that names the file."""
         if self._live is not None:
-            with self._lock:
-                yield self._live
+            yield self._live
             return
         with open_hdf5(self.path) as file:
             if self.key not in file:
@@ -53,21 +50,8 @@ class Hdf5Object:
             except OSError as error:
                 raise ValueError(f"{self.path}, {self.key!r} cannot be read: {error}") from error
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Keep the path."""
-        if self._live is not None:
-            raise TypeError(
-                f"{self.path} is open for writing, or not a file on disk, so its rows cannot be sent to another "
-                "process; close it and pass its path"
-            )
-        return {"path": self.path, "key": self.key}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Open by the path when asked."""
-        self.__dict__.update(state, _live=None, _lock=RLock())
-
-
-class Hdf5Rows(StoredRows):
+class Hdf5Rows(BandedRows):
     """Rows of a 2-D dataset, given open or by its file.
 
     Without the name of a `dataset`, the file must hold only one of numbers in two dimensions.
@@ -82,14 +66,14 @@ class Hdf5Rows(StoredRows):
             self.stored = Hdf5Object.of(source)
         self.name = f"{self.stored.path.name}{DATASET_MARK}{self.stored.key.strip('/')}"
         self.feature_names = feature_names
-        with self.stored.opened() as dataset_of_rows:
+        with self.stored.opened() as found:
             where = f"{self.stored.path}, {self.stored.key!r}"
-            if not hasattr(dataset_of_rows, "dtype"):
+            if not hasattr(found, "dtype"):
                 raise ValueError(f"{where} is a group and not a dataset")
-            self.set_matrix(dataset_of_rows.shape, dataset_of_rows.dtype, where)
+            self.set_matrix(found.shape, found.dtype, where)
             # Rows that are not in chunks have nothing to decode.
-            if dataset_of_rows.chunks:
-                self.set_chunks(dataset_of_rows.chunks[0])
+            if found.chunks:
+                self.set_chunks(found.chunks[0])
 
     def _load(self, start: int, stop: int) -> NDArray[Any]:
         with self.stored.opened() as dataset:
@@ -129,6 +113,14 @@ def _only_dataset(path: Path) -> str:
     raise ValueError(f"{path} holds several 2-D datasets; say which one: {listed}")
 
 
+def read_hdf5(path: Path, wanted: Wanted) -> DataFiles:
+    """Read the one matrix of an HDF5 file."""
+    reader = Hdf5Rows(path)
+    with reader.stored.opened() as dataset:
+        check_dataset(dataset, path, wanted)
+    return views_of_arrays([FileView(path.stem, path, "hdf5", wanted.limits.small_whole(reader))], {}, path, wanted)
+
+
 def child_of(group: Any, name: str, path: Path) -> Any:
     """Return a member of a group, or None if there is none; links into other files are refused."""
     h5py = load_library("h5py", "hdf5", "reading HDF5 files")
@@ -139,7 +131,7 @@ def child_of(group: Any, name: str, path: Path) -> Any:
 
 
 def check_dataset(dataset: Any, path: Path, wanted: Wanted) -> None:
-    """Refuse datasets whose numbers are in other files, or whose size cannot be."""
+    """Refuse datasets whose numbers are in other files, or whose size is not plausible."""
     if dataset.external is not None or dataset.is_virtual:
         raise DataFileError(f"{path}: {shown(dataset.name)} keeps its numbers in other files, which are not read")
     wanted.limits.check_packed(_bytes_of(dataset), dataset.id.get_storage_size(), path, shown(dataset.name))
@@ -164,22 +156,7 @@ def _bytes_of(dataset: Any) -> int:
     return int(math.prod(dataset.shape or (0,)) * dataset.dtype.itemsize)
 
 
-def read_hdf5(path: Path, wanted: Wanted) -> DataFiles:
-    """Read the one matrix of an HDF5 file."""
-    reader = Hdf5Rows(path)
-    with reader.stored.opened() as dataset:
-        check_dataset(dataset, path, wanted)
-    view = FileView(path.stem, path, "hdf5", small_whole(reader, wanted))
-    return views_of_arrays([view], {}, path, wanted)
-
-
-def small_whole(reader: StoredRows, wanted: Wanted) -> Any:
-    """Return the rows if they are few, else their reader."""
-    n_bytes = reader.n_rows * reader.width * reader.dtype.itemsize
-    return reader if n_bytes > wanted.limits.whole_bytes else reader.read(slice(0, reader.n_rows))
-
-
-class ZarrRows(StoredRows):
+class ZarrRows(BandedRows):
     """Rows of a 2-D Zarr array, open or by its folder; chunks of some 10,000 rows and all columns read fastest."""
 
     def __init__(self, array: Any) -> None:
@@ -196,7 +173,7 @@ class ZarrRows(StoredRows):
 
 
 def _open_zarr(path: Path) -> Any:
-    """Return the array in a folder; an error that names what else the folder holds."""
+    """Return the array in a folder; the error for a group lists its arrays."""
     zarr = load_library("zarr", "zarr", "reading Zarr arrays")
     if not path.exists():
         raise FileNotFoundError(f"there is no folder {path}")
@@ -206,9 +183,6 @@ def _open_zarr(path: Path) -> Any:
         raise ValueError(f"{path} is not a Zarr array: {error}") from error
     if isinstance(found, zarr.Array):
         return found
-    names = sorted(name for name, _ in found.arrays())
-    listed = ", ".join(repr(name) for name in names) if names else "none"
-    raise ValueError(
-        f"{path} is a Zarr group and not an array; its arrays are {listed}: pass zarr.open({str(path)!r}, mode='r')"
-        "['name of the array']"
-    )
+    listed = ", ".join(repr(name) for name in sorted(name for name, _ in found.arrays())) or "none"
+    opened = f"zarr.open({str(path)!r}, mode='r')['name of the array']"
+    raise ValueError(f"{path} is a Zarr group and not an array; its arrays are {listed}: pass {opened}")

@@ -16,8 +16,6 @@ from kedge.readers.contents import SPARSE_PARTS, DataFileError, DataFiles, FileV
 from kedge.readers.hdf5 import child_of, open_hdf5, read_whole
 
 _HDF5_MARK = b"\x89HDF\r\n\x1a\n"
-# Where the mark stands: MATLAB puts 512 bytes of its own before it.
-_HDF5_PLACES = (0, 512)
 # Classes of variables that can hold matrices; the others (structures, functions, objects) are not read at all.
 _READ = {"double", "single", "logical", "sparse", "cell", "char"} | {
     f"{s}int{b}" for s in ("", "u") for b in (8, 16, 32, 64)
@@ -29,14 +27,14 @@ _MATRIX, _COMPRESSED = 14, 15
 # Classes of matrices: those that hold other matrices (cells, structures, objects), and those that hold vectors.
 _NESTED, _PLAIN = range(1, 4), range(4, 16)
 _MOST_NESTED = 20
-_PIECE = 2**20
 
 
 def read_matlab(path: Path, wanted: Wanted) -> DataFiles:
     """Read all matrices of a file, also those in cells; a vector may hold the labels."""
     with path.open("rb") as file:
-        start = file.read(_HDF5_PLACES[-1] + len(_HDF5_MARK))
-    is_hdf5 = any(start[place : place + len(_HDF5_MARK)] == _HDF5_MARK for place in _HDF5_PLACES)
+        start = file.read(520)
+    # MATLAB puts 512 bytes of its own before the mark.
+    is_hdf5 = _HDF5_MARK in (start[:8], start[512:])
     variables = _read_version_73(path, wanted) if is_hdf5 else _read_version_5(path, wanted)
     views: list[FileView] = []
     vectors: dict[str, NDArray[Any]] = {}
@@ -59,7 +57,7 @@ def _is_matrix(value: Any) -> bool:
 
 
 def _matrices_in(name: str, value: Any, vectors: dict[str, NDArray[Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the matrices of a variable, of which a cell may hold several; put what is none to the vectors."""
+    """Yield the matrices of a variable, several if it is a cell; put anything else into the vectors."""
     if sparse.issparse(value) or _is_matrix(value):
         yield name, value
     elif isinstance(value, np.ndarray) and value.dtype == object:
@@ -92,70 +90,52 @@ def _read_version_5(path: Path, wanted: Wanted) -> dict[str, Any]:
 def _check_parts_of_file(path: Path, wanted: Wanted) -> None:
     """Refuse a file of version 5 whose parts do not fit into each other, or that would be too large in memory.
 
-    SciPy trusts the marks that say what each part is, and a wrong one ends the process; and a compressed part says
-    nothing about how large it will be.
+    SciPy trusts the marks that say what each part is, and a wrong one ends the process. A compressed part does not say
+    how large it will be.
     """
-    size = path.stat().st_size
-    if size < _HEADER_BYTES:
-        raise DataFileError(f"{path} is no MATLAB file, or cut short: {size} bytes")
-    total = 0
-    with path.open("rb") as file:
-        mark = file.read(_HEADER_BYTES)[126:128]
-        if mark not in (b"IM", b"MI"):
-            raise DataFileError(f"{path} is no MATLAB file of version 5 or later; save it again with -v7")
-        order = "<" if mark == b"IM" else ">"
-        try:
-            while tag := file.read(8):
-                kind, length = struct.unpack(f"{order}II", tag)
-                total += length
-                wanted.limits.check_whole(min(total, size), path, "its content")
-                content: bytes | memoryview = file.read(length)
-                if kind == _COMPRESSED:
-                    _check_unpacked(content, total, path, wanted)
-                    content = zlib.decompress(content)
-                    total += len(content)
-                    [(kind, content)] = _parts(content, order)
-                elif len(content) < length:
-                    raise _Damage
-                if kind != _MATRIX:
-                    raise _Damage
-                _check_matrix(content, order, 0)
-        except (_Damage, struct.error, zlib.error) as error:
-            raise DataFileError(f"{path} is damaged or cut short: its parts do not fit into each other") from error
+    total = path.stat().st_size
+    wanted.limits.check_whole(total, path, "its content")
+    content = path.read_bytes()
+    orders = {b"IM": "<", b"MI": ">"}
+    order = orders.get(content[_HEADER_BYTES - 2 : _HEADER_BYTES])
+    if order is None:
+        raise DataFileError(f"{path} is not a MATLAB file of version 5 or later; save it again with -v7")
+    try:
+        for kind, part in _parts(content[_HEADER_BYTES:], order):
+            if kind == _COMPRESSED:
+                unpacker = zlib.decompressobj()
+                unpacked = unpacker.decompress(part, wanted.limits.most_bytes // 2 + 1)
+                total += len(unpacked)
+                wanted.limits.check_whole(total, path, "its unpacked content")
+                if not unpacker.eof:
+                    raise ValueError("cut short")
+                [(kind, part)] = _parts(unpacked, order)
+            if kind != _MATRIX:
+                raise ValueError("not a matrix")
+            _check_matrix(part, order, 0)
+    except DataFileError:
+        raise
+    except (ValueError, struct.error, zlib.error) as error:
+        raise DataFileError(f"{path} is damaged or cut short: its parts do not fit into each other") from error
 
 
-class _Damage(ValueError):
-    """A part that cannot be."""
-
-
-def _check_unpacked(content: bytes | memoryview, before: int, path: Path, wanted: Wanted) -> None:
-    """Refuse a compressed part that is cut short or too large, without holding what is in it."""
-    unpacker, rest, n_bytes = zlib.decompressobj(), bytes(content), before
-    while rest and not unpacker.eof:
-        n_bytes += len(unpacker.decompress(rest, _PIECE))
-        rest = unpacker.unconsumed_tail
-        wanted.limits.check_whole(n_bytes, path, "its unpacked content")
-    if not unpacker.eof:
-        raise _Damage
-
-
-def _check_matrix(content: memoryview | bytes, order: str, depth: int) -> None:
+def _check_matrix(content: memoryview, order: str, depth: int) -> None:
     if not len(content):
         return
     parts = list(_parts(content, order))
     mark, flags = parts[0]
     if depth > _MOST_NESTED or len(parts) < 3 or mark != 6 or len(flags) != 8:
-        raise _Damage
+        raise ValueError("not a matrix")
     kind = struct.unpack(f"{order}I", flags[:4])[0] & 0xFF
     for mark, inside in parts:
         # What is neither plain nor nested (functions and the like) is not read.
         if mark == _MATRIX and kind in _NESTED:
             _check_matrix(inside, order, depth + 1)
         elif mark not in _VECTORS and (kind in _PLAIN or kind in _NESTED):
-            raise _Damage
+            raise ValueError("not a vector")
 
 
-def _parts(content: memoryview | bytes, order: str) -> Iterator[tuple[int, memoryview]]:
+def _parts(content: bytes | memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
     """Yield mark and content of the parts that stand one after another."""
     rest = memoryview(content)
     while len(rest):
@@ -164,9 +144,9 @@ def _parts(content: memoryview | bytes, order: str) -> Iterator[tuple[int, memor
         if kind >> 16:  # up to four bytes stand beside the mark itself
             kind, length, start = kind & 0xFFFF, kind >> 16, 4
         if start + length > (8 if start == 4 else len(rest)):
-            raise _Damage
+            raise ValueError("cut short")
         yield kind, rest[start : start + length]
-        padding = -(start + length) % 8 if kind != _MATRIX else 0
+        padding = 0 if kind in (_MATRIX, _COMPRESSED) else -(start + length) % 8
         rest = rest[start + length + padding :]
 
 

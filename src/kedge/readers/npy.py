@@ -2,19 +2,17 @@
 
 import math
 import mmap
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
-from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
+from kedge.readers.arrays import PIECE_BYTES, StoredRows, check_numeric, checked_range
 from kedge.readers.columns import Wanted, views_of_arrays
 from kedge.readers.contents import SPARSE_PARTS, DataFileError, DataFiles, FileView, checked_sparse, shown
-from kedge.readers.stored_rows import PIECE_BYTES, StoredRows, check_numeric, checked_range
 
 _MOST_MEMBERS = 10_000
 
@@ -29,18 +27,12 @@ class NpyItems:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
         with self.path.open("rb") as file:
-            self.shape, fortran, self.dtype = read_npy_header(file, str(self.path))
+            self.shape, fortran, self.dtype = _read_header(file, self.path.stat().st_size, str(self.path))
             self._offset = file.tell()
-            size = os.fstat(file.fileno()).st_size
         check_numeric(self.dtype, str(self.path))
         if fortran and len(self.shape) > 1:
-            raise ValueError(
-                f"{self.path} is stored in Fortran order, so its rows are scattered over the file; write it again with "
-                "np.save(path, np.ascontiguousarray(array))"
-            )
-        self._per_item = math.prod(self.shape[1:])
-        if self.shape and size < self._start_of(self.shape[0]):
-            raise self._cut_short(size)
+            again = "write it again with np.save(path, np.ascontiguousarray(array))"
+            raise ValueError(f"{self.path} is stored in Fortran order, so its rows are not in one piece; {again}")
 
     def __len__(self) -> int:
         """Return the number of items."""
@@ -49,32 +41,20 @@ class NpyItems:
     def __getitem__(self, items: slice) -> NDArray[Any]:
         """Return consecutive items as stored."""
         start, stop = checked_range(items, len(self))
-        count = (stop - start) * self._per_item
-        entries = np.fromfile(self.path, self.dtype, count, offset=self._start_of(start))
-        if len(entries) < count:
-            raise self._cut_short(self.path.stat().st_size)
+        per_item = math.prod(self.shape[1:])
+        offset = self._offset + start * per_item * self.dtype.itemsize
+        entries = np.fromfile(self.path, self.dtype, (stop - start) * per_item, offset=offset)
+        if len(entries) < (stop - start) * per_item:
+            _check_length(self.shape, self.dtype, self._offset, self.path.stat().st_size, str(self.path))
         return entries.reshape(stop - start, *self.shape[1:])
 
-    def _start_of(self, item: int) -> int:
-        return self._offset + item * self._per_item * self.dtype.itemsize
 
-    def _cut_short(self, size: int) -> ValueError:
-        whole = max(0, size - self._offset) // max(1, self._per_item * self.dtype.itemsize)
-        return ValueError(
-            f"{self.path} is cut short: its header announces {self.shape[0]} rows, which is "
-            f"{self._start_of(self.shape[0])} bytes, but the file has {size} bytes, which is {whole} whole rows; copy "
-            "or write it again"
-        )
-
-
-def read_npy_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order and type of an array, if such an array can be."""
+def _read_header(file: Any, size: int, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and type of an array; an error unless it can exist and a file of this size holds it."""
     try:
         version = npy_format.read_magic(file)
         if version > (2, 0):  # these differ only in the names of fields, and fields are not numbers
-            raise DataFileError(
-                f"{where} is of .npy version {version}, which holds fields; store a 2-D array of numbers"
-            )
+            raise DataFileError(f"{where} has .npy version {version}, which holds fields; store a 2-D array of numbers")
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         shape, fortran, dtype = read(file)
     except (DataFileError, OSError):
@@ -82,21 +62,28 @@ def read_npy_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dt
     except Exception as error:  # damaged headers make NumPy raise errors of Python's own parser
         raise ValueError(f"{where} is not a .npy file as np.save writes it: {error}") from error
     if dtype.hasobject:
-        raise DataFileError(
-            f"{where}: entries are stored as objects of Python, which are never loaded because that can run code; "
-            "store numbers"
-        )
+        raise DataFileError(f"{where}: entries are stored as objects, and loading them could run code; store numbers")
     apparent = math.prod(max(length, 1) for length in shape) * dtype.itemsize
     if any(length < 0 for length in shape) or len(shape) > 8 or apparent >= 2**62:
-        raise DataFileError(f"{where} claims the shape {shape}, which cannot be; the file is damaged")
+        raise DataFileError(f"{where} claims the impossible shape {shape}; the file is damaged")
+    _check_length(shape, dtype, file.tell(), size, where)
     return shape, fortran, dtype
+
+
+def _check_length(shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, size: int, where: str) -> None:
+    needed = offset + math.prod(shape) * dtype.itemsize
+    if size < needed:
+        whole = max(0, size - offset) // max(1, math.prod(shape[1:]) * dtype.itemsize)
+        raise DataFileError(
+            f"{where} is cut short or damaged: its header announces the shape {shape}, which is {needed} bytes, but it "
+            f"has {size} bytes, which is {whole} whole rows; copy or write it again"
+        )
 
 
 class NpyFile(StoredRows):
     """Rows of a .npy file with a 2-D array in C order, as np.save writes it."""
 
     def __init__(self, path: str | Path) -> None:
-        super().__init__()
         self._items = NpyItems(path)
         self.name = self._items.path.name
         self.set_matrix(self._items.shape, self._items.dtype, str(self._items.path))
@@ -106,72 +93,40 @@ class NpyFile(StoredRows):
 
 
 class MappedRows(StoredRows):
-    """Rows of a memory map or a part of it; blocks are copied and their pages given back, so memory stays bounded."""
+    """Rows of a memory map or a part of it; blocks are copied and the pages given back, so memory stays bounded."""
 
     def __init__(self, array: "np.memmap[Any, Any]") -> None:
-        path = None if array.filename is None else Path(array.filename)
         pages = find_map(array)
         if pages is None:
             raise TypeError("this memmap is an array in memory and no longer a part of a file; pass np.asarray(array)")
+        self._array, self._pages = np.asarray(array), pages
+        self._path = None if array.filename is None else Path(array.filename)
         # Pages of a copy-on-write map may hold changes that exist nowhere else.
-        self._set(np.asarray(array), pages, path, array.offset, array.mode != "c")
-
-    def _set(self, array: NDArray[Any], pages: mmap.mmap, path: Path | None, offset: int, shared: bool) -> None:
-        super().__init__()
-        self._array, self._pages, self._path, self._shared = array, pages, path, shared
-        self.name = "memory map" if path is None else path.name
-        self.set_matrix(array.shape, array.dtype, self.name)
-        self._address = np.frombuffer(pages, dtype=np.uint8, count=1).__array_interface__["data"][0]
+        self._gives_back = array.mode != "c" and hasattr(mmap, "MADV_DONTNEED")
         # A map starts where a page of the file does.
-        self._file_offset = offset - offset % mmap.ALLOCATIONGRANULARITY
+        self._file_bytes = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + len(pages)
+        self.name = "memory map" if self._path is None else self._path.name
+        self.set_matrix(array.shape, array.dtype, self.name)
 
     def _load(self, start: int, stop: int) -> NDArray[Any]:
-        self._check_file()
+        # Touching a mapped page past the end of the file would end the process.
+        if self._path is not None and self._path.exists():
+            size = self._path.stat().st_size
+            if size < self._file_bytes:
+                missing = f"{size} of {self._file_bytes} bytes"
+                raise ValueError(f"{self._path} became shorter than its memory map: {missing}; map it again")
         block = np.empty((stop - start, self.width), dtype=self.dtype)
         step = max(1, PIECE_BYTES // (self.width * self._array.itemsize))
-        for first in range(start, stop, step):
-            touched = self._array[first : min(first + step, stop)]
-            block[first - start : first - start + len(touched)] = touched
-            self._give_back(touched)
+        for first in range(0, stop - start, step):
+            piece = block[first : first + step]
+            piece[:] = self._array[start + first : start + first + len(piece)]
+            if self._gives_back:
+                self._pages.madvise(mmap.MADV_DONTNEED)
         return block
-
-    def _give_back(self, touched: NDArray[Any]) -> None:
-        if not self._shared or not hasattr(mmap, "MADV_DONTNEED"):
-            return
-        low, high = (bound - self._address for bound in byte_bounds(touched))
-        low -= low % mmap.PAGESIZE
-        self._pages.madvise(mmap.MADV_DONTNEED, low, high - low)
-
-    def _check_file(self) -> None:
-        # Touching a mapped page past the end of the file would end the process.
-        if self._path is None or not self._path.exists():
-            return
-        needed = self._file_offset + byte_bounds(self._array)[1] - self._address
-        size = self._path.stat().st_size
-        if size < needed:
-            raise ValueError(f"{self._path} became shorter than its memory map: {size} bytes of {needed}; map it again")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Keep the place in the file and not the rows."""
-        if self._path is None or not self._shared:
-            raise TypeError(f"{self.name}: a memory map without a file, or in mode 'c', cannot be sent elsewhere")
-        low, high = byte_bounds(self._array)
-        first = self._array.__array_interface__["data"][0]
-        layout = {"shape": self._array.shape, "dtype": self._array.dtype, "strides": self._array.strides}
-        start = self._file_offset + low - self._address
-        return {"path": self._path, "start": start, "n_bytes": high - low, "layout": {**layout, "offset": first - low}}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Map the same part of the file again."""
-        part = np.memmap(state["path"], np.uint8, "r", offset=state["start"], shape=(state["n_bytes"],))
-        pages = find_map(part)
-        assert pages is not None
-        array: NDArray[Any] = np.ndarray(buffer=part, **state["layout"])
-        self._set(array, pages, state["path"], state["start"], shared=True)
 
 
 def find_map(array: NDArray[Any]) -> mmap.mmap | None:
-    """Return the map below an array and the views of it; None if there is none, as in copies of maps."""
+    """Return the map below an array and its views; None if there is none, as in copies of maps."""
     below: Any = array
     while below is not None and not isinstance(below, mmap.mmap):
         below = getattr(below, "base", None)
@@ -181,7 +136,7 @@ def find_map(array: NDArray[Any]) -> mmap.mmap | None:
 def read_npy(path: Path, wanted: Wanted) -> DataFiles:
     """Read one array: whole if it is small, else in parts."""
     with path.open("rb") as file:
-        shape, fortran, dtype = _header_with_content(file, path.stat().st_size, str(path))
+        shape, fortran, dtype = _read_header(file, path.stat().st_size, str(path))
     n_bytes = math.prod(shape) * dtype.itemsize
     rows: Any
     if len(shape) == 2 and not fortran and n_bytes > wanted.limits.whole_bytes:
@@ -189,16 +144,12 @@ def read_npy(path: Path, wanted: Wanted) -> DataFiles:
     else:
         wanted.limits.check_whole(n_bytes, path)
         rows = np.load(path, allow_pickle=False)
-        if rows.ndim == 1:
-            raise DataFileError(f"{path} holds a vector of {len(rows)} entries; a view has rows and columns")
     return views_of_arrays([FileView(path.stem, path, "npy", rows)], {}, path, wanted)
 
 
 def read_npz(path: Path, wanted: Wanted) -> DataFiles:
     """Read all arrays of an archive: matrices are views, a vector may hold the labels."""
     arrays = _read_members(path, wanted)
-    if not arrays:
-        raise DataFileError(f"{path} holds no array")
     if "format" in arrays and "shape" in arrays:
         # A matrix as scipy.sparse.save_npz writes it.
         kind = arrays["format"].item()
@@ -215,14 +166,13 @@ def read_npz(path: Path, wanted: Wanted) -> DataFiles:
     for name, array in arrays.items():
         stem = name.removesuffix("_data")
         if stem != name and stem in parts:
-            found[stem] = checked_sparse(
-                {part: arrays[parts[stem][part]] for part in parts[stem]}, "csr", path, wanted.limits
-            )
+            stored = {part: arrays[whole_name] for part, whole_name in parts[stem].items()}
+            found[stem] = checked_sparse(stored, "csr", path, wanted.limits)
         elif array.ndim >= 2 and name != wanted.label_column:
             found[name] = array
         elif name not in taken:
             vectors[name] = array
-    # A single matrix is called after the file, whatever it is called in it.
+    # A single matrix is named after the file.
     views = [FileView(name if len(found) > 1 else path.stem, path, "npz", rows) for name, rows in found.items()]
     return views_of_arrays(views, vectors, path, wanted)
 
@@ -231,31 +181,19 @@ def _read_members(path: Path, wanted: Wanted) -> dict[str, NDArray[Any]]:
     """Return the arrays in their order; nothing is unpacked before all sizes are known, and nothing to disk."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
-        if len(members) > _MOST_MEMBERS:
-            raise DataFileError(f"{path} holds {len(members):,} members, at most {_MOST_MEMBERS:,} are read")
+        if not 0 < len(members) <= _MOST_MEMBERS:
+            raise DataFileError(f"{path} holds {len(members):,} arrays; between 1 and {_MOST_MEMBERS:,} are read")
         wanted.limits.check_whole(sum(member.file_size for member in members), path, "its unpacked content")
         arrays: dict[str, NDArray[Any]] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
             if name == member.filename or name in arrays:
-                raise DataFileError(f"{path} holds {shown(member.filename)}, which is no array or is there twice")
+                raise DataFileError(f"{path} holds {shown(member.filename)}, which is not an array or is there twice")
             with archive.open(member) as file:
-                _header_with_content(file, member.file_size, f"{path}, {shown(name)}")
+                _read_header(file, member.file_size, f"{path}, {shown(name)}")
             with archive.open(member) as file:
                 arrays[name] = npy_format.read_array(file, allow_pickle=False)
                 # Reading to the end makes zipfile compare the checksum.
                 if file.read(1):
                     raise DataFileError(f"{path}: {shown(name)} is longer than its header says")
     return arrays
-
-
-def _header_with_content(file: Any, size: int, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read a header; an error unless the bytes that it announces are there."""
-    shape, fortran, dtype = read_npy_header(file, where)
-    needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if needed > there:
-        raise DataFileError(
-            f"{where} claims the shape {shape}, which is {needed:,} bytes, but has {there:,}; it is cut short or "
-            "damaged"
-        )
-    return shape, fortran, dtype

@@ -5,64 +5,51 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from kedge.progress import Progress
 from kedge.readers.anndata_files import open_anndata, read_h5ad, read_h5mu
-from kedge.readers.arrays import DaskReader
+from kedge.readers.arrays import ViewReader, name_entry, refuse_not_finite
 from kedge.readers.columns import AskedColumns, ColumnChoice, Wanted, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Limits, one_kind_of_error
+from kedge.readers.dask_arrays import DaskReader
 from kedge.readers.delimited import DELIMITERS, read_delimited
 from kedge.readers.hdf5 import DATASET_MARK, HDF5_SUFFIXES, Hdf5Rows, ZarrRows, read_hdf5
 from kedge.readers.matlab import read_matlab
 from kedge.readers.npy import MappedRows, NpyFile, find_map, read_npy, read_npz
-from kedge.readers.sparse_files import CsrFiles
-from kedge.readers.stored_rows import ViewReader, name_entry, refuse_not_finite
+from kedge.readers.sparse_files import open_csr
 from kedge.readers.tables import TABLE_SUFFIXES, ParquetRows, read_table
 
-# What opens a path for `fit`: rows are read in blocks.
-_OPENERS: dict[str, Callable[[Path], ViewReader]] = {
-    ".npy": NpyFile,
-    ".npz": CsrFiles,
-    ".zarr": ZarrRows,
-    **dict.fromkeys(TABLE_SUFFIXES, ParquetRows),
-    **dict.fromkeys(HDF5_SUFFIXES, Hdf5Rows),
-    ".h5ad": open_anndata,
-}
-# What reads a file for the command line: also its labels and names, whole where it is small or must be.
-_FILE_READERS: dict[str, Callable[[Path, Wanted], DataFiles]] = {
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".mat": read_matlab,
-    **dict.fromkeys(DELIMITERS, read_delimited),
-    **dict.fromkeys(TABLE_SUFFIXES, read_table),
-    **dict.fromkeys(HDF5_SUFFIXES, read_hdf5),
-    ".h5ad": read_h5ad,
-    ".h5mu": read_h5mu,
+_Open: TypeAlias = Callable[[Path], ViewReader] | None
+_Read: TypeAlias = Callable[[Path, Wanted], DataFiles] | None
+# All formats. The first opens a path for `fit`, which reads rows in blocks. The second reads a file for the command
+# line, with its labels and names, whole where it is small or must be. None where only the other knows the format.
+_FORMATS: dict[str, tuple[_Open, _Read]] = {
+    ".npy": (NpyFile, read_npy),
+    **dict.fromkeys(TABLE_SUFFIXES, (ParquetRows, read_table)),
+    **dict.fromkeys(HDF5_SUFFIXES, (Hdf5Rows, read_hdf5)),
+    ".h5ad": (open_anndata, read_h5ad),
+    ".h5mu": (None, read_h5mu),
+    ".zarr": (ZarrRows, None),
+    ".npz": (None, read_npz),
+    ".mat": (None, read_matlab),
+    **dict.fromkeys(DELIMITERS, (None, read_delimited)),
 }
 _ACCEPTED = (
-    "a file .npy, .parquet, .pq, .arrow, .feather, .ipc, .h5 or .hdf5 (with '::group/dataset' if it holds several), "
-    ".h5ad, a .zarr folder, a folder of Parquet or Arrow files, or a folder written by save_csr"
+    f"a file {', '.join(suffix for suffix, (opens, _) in _FORMATS.items() if opens)} (HDF5 with '::group/dataset' if "
+    "it holds several), a folder of Parquet or Arrow files, or a folder written by save_csr"
 )
+_SUFFIXES = sorted(suffix for suffix, (_, reads) in _FORMATS.items() if reads)
+_NAMES_END = f"names of data files end in one of {', '.join(_SUFFIXES)}"
 
 
 def open_rows(thing: Any) -> ViewReader | None:
     """Return a reader of rows that are not in memory, or None if they are.
 
-    Libraries are imported only if a file needs them: an object of a library cannot exist before its import.
-
-    Parameters
-    ----------
-    thing : object
-        A path as str or Path, a reader, a memory map, a Dask or Zarr array, an HDF5 dataset, an AnnData object;
-        anything else counts as in memory.
-
-    Returns
-    -------
-    reader : ViewReader or None
-        What reads the rows.
+    `thing` is a path as str or Path, a reader, a memory map, a Dask or Zarr array, an HDF5 dataset or an AnnData
+    object; anything else counts as in memory. Libraries are imported only if a file needs them.
     """
     if isinstance(thing, str | Path):
         return _open_path(thing)
@@ -83,7 +70,7 @@ def open_rows(thing: Any) -> ViewReader | None:
 
 
 def _is_a(thing: Any, library: str, kind: str) -> bool:
-    """Return whether a thing is of a class of a library, which is not imported for the question."""
+    """Return whether a thing is of a class of a library, which is not imported: no object exists before its import."""
     found = getattr(sys.modules.get(library), kind, None)
     return isinstance(found, type) and isinstance(thing, found)
 
@@ -97,14 +84,20 @@ def _open_path(given: str | Path) -> ViewReader:
         raise FileNotFoundError(f"there is no file or folder {str(path.absolute())!r}")
     if path.is_dir() and path.suffix not in (".zarr", ".npz"):
         return _open_folder(path)
-    if path.suffix not in _OPENERS:
+    if path.suffix == ".npz":
+        raise ValueError(
+            f"{path}: a .npz file can only be read whole; pass scipy.sparse.load_npz(path), or write it once as a "
+            "folder with kedge.readers.sparse_files.save_csr(folder, matrix)"
+        )
+    opens, _ = _FORMATS.get(path.suffix, (None, None))
+    if opens is None:
         raise ValueError(f"{str(path)!r} is of an unknown kind; accepted are {_ACCEPTED}")
-    return _OPENERS[path.suffix](path)
+    return opens(path)
 
 
 def _open_folder(folder: Path) -> ViewReader:
     if _is_csr_folder(folder):
-        return CsrFiles(folder)
+        return open_csr(folder)
     if (folder / "zarr.json").is_file() or (folder / ".zarray").is_file():
         return ZarrRows(folder)
     inside = list(folder.iterdir())
@@ -132,20 +125,9 @@ def read_data_files(
     in parts by ``fit``; large CSV and TSV files are converted batch by batch into a temporary file that vanishes with
     the process. A file that is missing, damaged, hostile, too large, or does not fit the others is a DataFileError.
 
-    Parameters
-    ----------
-    paths : sequence of paths
-        Files, or a folder of files; also a folder written by ``save_csr``.
-    columns : str, ColumnChoice or None, default=None
-        Columns to use: names, numbers from 0 or ranges such as 3-7, with commas between them; None means all.
-    drop : str or None, default=None
-        Columns to leave out, likewise.
-    label_column : str or None, default=None
-        Column (or array, or column of obs) with known classes, which is kept aside.
-    memory : float or None, default=None
-        GiB that may be used; None means what the machine has.
-    progress : Progress or None, default=None
-        Is told how many rows were read.
+    `paths` may be folders, also those of ``save_csr``. `columns` and `drop` list columns as :class:`AskedColumns`
+    says. `label_column` names a column (or array, or column of obs) with known classes, which is kept aside. `memory`
+    is how many GiB may be used; None means what the machine has.
     """
     choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
     wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Progress())
@@ -170,12 +152,12 @@ def _listed(paths: Sequence[str | Path]) -> list[Path]:
             continue
         with one_kind_of_error(path):
             inside = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
-        known = [file for file in inside if file.is_file() and file.suffix.lower() in _FILE_READERS]
+        known = [file for file in inside if file.is_file() and file.suffix.lower() in _SUFFIXES]
         if not known:
-            raise DataFileError(f"the folder {path} holds no data file; {_accepted()}")
+            raise DataFileError(f"the folder {path} holds no data file; {_NAMES_END}")
         unknown = [file for file in inside if file not in known]
         if unknown:
-            raise DataFileError(f"{unknown[0]} is no data file; move it out of the folder, or list the files to read")
+            raise DataFileError(f"{unknown[0]} is not a data file; move it elsewhere, or list the files to read")
         files += known
     if not files:
         raise DataFileError("no data file was given")
@@ -188,29 +170,21 @@ def _listed(paths: Sequence[str | Path]) -> list[Path]:
 def _read_one(path: Path, wanted: Wanted) -> DataFiles:
     with one_kind_of_error(path):
         if path.is_dir():
-            return views_of_arrays([FileView(path.stem, path, "csr", CsrFiles(path))], {}, path, wanted)
+            return views_of_arrays([FileView(path.stem, path, "csr", open_csr(path))], {}, path, wanted)
         if not path.exists():
             raise DataFileError(f"there is no file {path}")
         if not path.is_file():
-            raise DataFileError(f"{path} is no plain file")
+            raise DataFileError(f"{path} is not a plain file")
         if not path.stat().st_size:
             raise DataFileError(f"{path} is empty")
-        reader = _FILE_READERS.get(path.suffix.lower())
-        if reader is None:
-            raise DataFileError(f"{path} is of an unknown kind; {_accepted()}")
-        contents = reader(path, wanted)
-        for view in contents.views:
-            if contents.row_names is not None and len(contents.row_names) != view.n_rows:
-                raise DataFileError(f"{path} has {len(contents.row_names)} names of rows for {view.n_rows} rows")
-        return contents
-
-
-def _accepted() -> str:
-    return f"names of data files end in one of {', '.join(sorted(_FILE_READERS))}"
+        _, reads = _FORMATS.get(path.suffix.lower(), (None, None))
+        if reads is None:
+            raise DataFileError(f"{path} is of an unknown kind; {_NAMES_END}")
+        return reads(path, wanted)
 
 
 def _with_different_names(views: list[FileView]) -> list[FileView]:
-    """Tell views of one name apart by their files, and where that does not do, by their numbers."""
+    """Tell views of one name apart by their files, or by their numbers if those are equal too."""
     counts = Counter(view.name for view in views)
     named = [replace(v, name=f"{v.path.name}:{v.name}") if counts[v.name] > 1 else v for v in views]
     counts = Counter(view.name for view in named)
@@ -229,15 +203,17 @@ def _check_row_counts(views: list[FileView], found: Sequence[DataFiles]) -> None
                 f"{first.name!r}; all views must have the same rows in the same order"
             )
     for contents in found:
-        if contents.labels is not None and len(contents.labels.codes) != first.n_rows:
-            count = len(contents.labels.codes)
-            where = f"{contents.views[0].path}: {contents.labels.column!r}"
-            raise DataFileError(f"{where} has {count} labels, but there are {first.n_rows} rows")
+        names, labels = contents.row_names, contents.labels
+        counts = {} if names is None else {"names of rows": len(names)}
+        counts |= {} if labels is None else {f"labels in {labels.column!r}": len(labels.codes)}
+        for what, count in counts.items():
+            if count != first.n_rows:
+                raise DataFileError(f"{contents.views[0].path} has {count} {what}, but there are {first.n_rows} rows")
     _check_row_names(found)
 
 
 def _check_row_names(found: Sequence[DataFiles]) -> None:
-    """Refuse files that name the same rows otherwise, or in another order."""
+    """Refuse files that give the same rows other names, or another order."""
     named = [(contents.views[0].path, contents.row_names) for contents in found if contents.row_names is not None]
     for path, names in named[1:]:
         first_path, first_names = named[0]
@@ -251,7 +227,7 @@ def _check_row_names(found: Sequence[DataFiles]) -> None:
 
 
 def _check_finite(views: list[FileView]) -> None:
-    """Refuse missing values and infinity; readers look at their rows themselves, as they read them."""
+    """Refuse missing values and infinity in memory; stored rows are checked as they are read."""
     for view in views:
         if not view.in_memory:
             continue

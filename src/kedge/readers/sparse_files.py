@@ -2,47 +2,40 @@
 
 import shutil
 import uuid
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kedge.readers.arrays import StoredRows, check_matrix
 from kedge.readers.npy import NpyItems
-from kedge.readers.stored_rows import StoredRows, check_matrix, check_numeric
 
-_PARTS = ("data", "indices", "indptr")
-_SHAPE = "shape.npy"
+CSR_PARTS = ("data", "indices", "indptr")
+# What opens the three parts, of which any slice can then be read.
+OpenParts: TypeAlias = Callable[[], AbstractContextManager[Any]]
 
 
 class CsrRows(StoredRows):
-    """Base of readers of CSR matrices: a subclass opens data, indices and indptr, of which any slice can be read."""
+    """Rows of a CSR matrix; `where` is what messages call it."""
 
-    # What messages call the matrix.
-    _where: str
-
-    def _opened(self) -> AbstractContextManager[tuple[Any, Any, Any]]:
-        """Open the three parts."""
-        raise NotImplementedError
-
-    def _check_lengths(self) -> None:
-        """Raise an error unless the parts fit each other."""
-        with self._opened() as (data, indices, indptr):
+    def __init__(self, name: str, where: str, shape: tuple[int, ...], opened: OpenParts) -> None:
+        self.name, self._where, self._opened = name, where, opened
+        with opened() as (data, indices, indptr):
+            self.set_matrix(shape, data.dtype, where)
             n_entries = self._n_entries = len(data)
             if len(indptr) != self.n_rows + 1:
-                raise ValueError(
-                    f"{self._where}: indptr has {len(indptr)} entries, but {self.n_rows} rows need {self.n_rows + 1}"
-                )
+                needed = self.n_rows + 1
+                raise ValueError(f"{where}: indptr has {len(indptr)} entries, but {self.n_rows} rows need {needed}")
             if len(indices) != n_entries:
-                raise ValueError(f"{self._where}: data has {n_entries} entries, but indices has {len(indices)}")
+                raise ValueError(f"{where}: data has {n_entries} entries, but indices has {len(indices)}")
             first, last = int(indptr[0:1][0]), int(indptr[self.n_rows : self.n_rows + 1][0])
         if first != 0 or last != n_entries:
-            raise ValueError(
-                f"{self._where}: indptr must go from 0 to {n_entries}, the number of entries, but goes from {first} to "
-                f"{last}"
-            )
+            raise ValueError(f"{where}: indptr must go from 0 to {n_entries} entries, but goes from {first} to {last}")
 
     def _row_bytes(self) -> float:
         return self._n_entries * (self.dtype.itemsize + 8) / self.n_rows + 8
@@ -85,44 +78,26 @@ class CsrRows(StoredRows):
         )
 
 
-class CsrFiles(CsrRows):
-    """Rows of a CSR matrix in a folder with data.npy, indices.npy, indptr.npy and shape.npy; see `save_csr`."""
-
-    def __init__(self, folder: str | Path) -> None:
-        super().__init__()
-        root = Path(folder).absolute()
-        if root.suffix == ".npz":
-            raise ValueError(
-                f"{root}: a .npz file can only be read whole; pass scipy.sparse.load_npz(path), or write it once as a "
-                "folder with kedge.readers.sparse_files.save_csr(folder, matrix)"
-            )
-        if not root.exists():
-            raise FileNotFoundError(f"there is no folder {root}")
-        for file in (*(f"{part}.npy" for part in _PARTS), _SHAPE):
-            if not (root / file).is_file():
-                raise ValueError(f"{root} lacks {file}; save_csr(folder, matrix) writes such folders")
-        self.name, self._where = root.name, str(root)
-        shape, *self._parts = (_open_vector(root / file) for file in (_SHAPE, *(f"{part}.npy" for part in _PARTS)))
-        for part in (shape, *self._parts[1:]):
-            if part.dtype.kind not in "iu":
-                raise ValueError(f"{part.path}: entries must be integers, but they are stored as {part.dtype}")
-        self.set_matrix(tuple(shape[:].tolist()), self._parts[0].dtype, self._where)
-        self._check_lengths()
-
-    def _opened(self) -> AbstractContextManager[tuple[Any, Any, Any]]:
-        data, indices, indptr = self._parts
-        return nullcontext((data, indices, indptr))
-
-
-def _open_vector(path: Path) -> NpyItems:
-    items = NpyItems(path)
-    if len(items.shape) != 1:
-        raise ValueError(f"{path} must be a vector, but it has shape {items.shape}")
-    return items
+def open_csr(folder: str | Path) -> CsrRows:
+    """Open a folder with data.npy, indices.npy, indptr.npy and shape.npy, as `save_csr` writes it."""
+    root = Path(folder).absolute()
+    found = []
+    for part in (*CSR_PARTS, "shape"):
+        path = root / f"{part}.npy"
+        if not path.is_file():
+            raise ValueError(f"{root} lacks {path.name}; save_csr(folder, matrix) writes such folders")
+        items = NpyItems(path)
+        if len(items.shape) != 1:
+            raise ValueError(f"{path} must be a vector, but it has shape {items.shape}")
+        if part != "data" and items.dtype.kind not in "iu":
+            raise ValueError(f"{path}: entries must be integers, but they are stored as {items.dtype}")
+        found.append(items)
+    *parts, shape = found
+    return CsrRows(root.name, str(root), tuple(shape[:].tolist()), partial(nullcontext, parts))
 
 
 def save_csr(folder: str | Path, matrix: Any) -> None:
-    """Write a sparse matrix so that `CsrFiles` can read its rows; the folder appears when all of it is written.
+    """Write a sparse matrix to a folder whose path `fit` accepts; the folder appears when all of it is written.
 
     Parameters
     ----------
@@ -135,8 +110,7 @@ def save_csr(folder: str | Path, matrix: Any) -> None:
     if root.exists():
         raise FileExistsError(f"{root} exists; remove it first or choose another name")
     rows = sparse.csr_array(matrix)
-    check_matrix(rows.shape, "matrix")
-    check_numeric(rows.dtype, "matrix")
+    check_matrix(rows.shape, rows.dtype, "matrix")
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -144,9 +118,9 @@ def save_csr(folder: str | Path, matrix: Any) -> None:
     unfinished = root.with_name(f".{root.name}-{uuid.uuid4().hex}")
     unfinished.mkdir()
     try:
-        for part in _PARTS:
+        for part in CSR_PARTS:
             np.save(unfinished / f"{part}.npy", getattr(rows, part))
-        np.save(unfinished / _SHAPE, np.array(rows.shape, dtype=np.int64))
+        np.save(unfinished / "shape.npy", np.array(rows.shape, dtype=np.int64))
         unfinished.rename(root)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Rows of Parquet and Arrow files (also called Feather or IPC), and of folders of them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -9,127 +9,110 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kedge.readers.arrays import name_entry
+from kedge.readers.bands import BandedRows
 from kedge.readers.columns import Wanted, is_number, labels_of, load_pyarrow, refuse_double, row_names_of, sort_columns
 from kedge.readers.contents import DataFileError, DataFiles, FileView, shown
-from kedge.readers.stored_rows import StoredRows, name_entry
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
-ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
-TABLE_SUFFIXES = PARQUET_SUFFIXES + ARROW_SUFFIXES
+TABLE_SUFFIXES = (*PARQUET_SUFFIXES, ".arrow", ".feather", ".ipc")
 
 
-@dataclass(frozen=True)
 class TableFile:
-    """A file, and what it says about itself without its rows."""
+    """A file, with its columns and the rows of its groups: row groups in Parquet files, record batches in Arrow files.
 
-    path: Path
-    schema: Any  # A pyarrow.Schema: names and types of all columns.
-    group_rows: list[int]  # Rows of each row group (record batch in Arrow files).
+    Its rows stay in the file. `schema` is of pyarrow, with names and types of all columns.
+    """
 
-    @property
-    def group_word(self) -> str:
-        """What a group of rows is called in this format."""
-        return "row group" if self.path.suffix in PARQUET_SUFFIXES else "record batch"
+    def __init__(self, path: Path) -> None:
+        self.path, self.is_parquet = path, path.suffix.lower() in PARQUET_SUFFIXES
+        self.group_word = "row group" if self.is_parquet else "record batch"
+        with self._errors_named(str(path)):
+            self._check_first_bytes()
+            if self.is_parquet:
+                footer = _read_footer(path, path.stat().st_mtime_ns)
+                self.schema = footer.schema.to_arrow_schema()
+                self.group_rows = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+                return
+            with load_pyarrow().OSFile(str(path)) as file, load_pyarrow("pyarrow.ipc").open_file(file) as reader:
+                self.schema, n_batches = reader.schema, reader.num_record_batches
+            # Arrow knows the rows of a batch only after it has read at least one column of it.
+            one = next((place for place, field in enumerate(self.schema) if is_number(field.type)), 0)
+            self.group_rows = [self._read_batch(group, [one]).num_rows for group in range(n_batches)]
 
     def read_group(self, group: int, columns: list[str]) -> Any:
-        """Return these columns of one row group or record batch, as a table."""
-        pa = load_pyarrow()
-        try:
-            if self.path.suffix in PARQUET_SUFFIXES:
-                footer = _read_footer(self.path, self.path.stat().st_mtime_ns)
-                with load_pyarrow("pyarrow.parquet").ParquetFile(self.path, metadata=footer) as file:
-                    return file.read_row_group(group, columns=columns)
-            return _read_batch(self.path, group, [self.schema.get_field_index(name) for name in columns])
-        except FileNotFoundError:
-            raise
-        except (pa.ArrowException, OSError, IndexError) as error:
-            raise ValueError(
-                f"{self.path}, group {group}: cannot be read as a {_format_name(self.path)}: {error}"
-            ) from error
+        """Return these columns of one group, as a table."""
+        with self._errors_named(f"{self.path}, {self.group_word} {group}:"):
+            if not self.is_parquet:
+                return self._read_batch(group, [self.schema.get_field_index(name) for name in columns])
+            footer = _read_footer(self.path, self.path.stat().st_mtime_ns)
+            with load_pyarrow("pyarrow.parquet").ParquetFile(self.path, metadata=footer) as file:
+                return file.read_row_group(group, columns=columns)
 
     def split_index(self) -> tuple[list[str], list[str]]:
         """Return the columns that are not the index of a data frame, and those that are."""
         try:
             stored = (self.schema.pandas_metadata or {}).get("index_columns", [])
-        except (ValueError, AttributeError):  # a note of pandas that is no proper JSON says nothing
+        except (ValueError, AttributeError):  # metadata of pandas that are not valid JSON are left alone
             stored = []
         index = [name for name in stored if isinstance(name, str) and name in self.schema.names]
         return [name for name in self.schema.names if name not in index], index
 
+    def _read_batch(self, group: int, places: list[int]) -> Any:
+        pa, ipc = load_pyarrow(), load_pyarrow("pyarrow.ipc")
+        options = ipc.IpcReadOptions(included_fields=sorted(places))
+        with pa.OSFile(str(self.path)) as file, ipc.open_file(file, options=options) as reader:
+            table = pa.Table.from_batches([reader.get_batch(group)])
+        # A damaged batch may claim more rows than its buffers hold.
+        table.validate()
+        return table
 
-def inspect_table(path: Path) -> TableFile:
-    """Look at schema and row counts."""
-    pa = load_pyarrow()
-    try:
-        _check_first_bytes(path)
-        if path.suffix in PARQUET_SUFFIXES:
-            metadata = _read_footer(path, path.stat().st_mtime_ns)
-            counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-            return TableFile(path, metadata.schema.to_arrow_schema(), counts)
-        with pa.OSFile(str(path)) as file, load_pyarrow("pyarrow.ipc").open_file(file) as reader:
-            schema, n_batches = reader.schema, reader.num_record_batches
-        # Arrow tells a batch's rows only after it has read at least one column of it.
-        one = next((place for place, field in enumerate(schema) if is_number(field.type)), 0)
-        return TableFile(path, schema, [_read_batch(path, group, [one]).num_rows for group in range(n_batches)])
-    except FileNotFoundError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} cannot be read as a {_format_name(path)}: {error}") from error
+    def _check_first_bytes(self) -> None:
+        """Refuse a file that does not begin as its format does: Arrow looks at the end only, and would read on."""
+        expected = b"PAR1" if self.is_parquet else b"ARROW1"
+        with self.path.open("rb") as file:
+            if file.read(len(expected)) != expected:
+                raise OSError(f"it does not begin with {expected.decode()}")
+
+    @contextmanager
+    def _errors_named(self, where: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except (load_pyarrow().ArrowException, OSError, IndexError) as error:
+            kind = "Parquet file" if self.is_parquet else "file in Arrow format"
+            advice = "" if self.is_parquet else "; write streams, or Feather version 1, again as Arrow files"
+            raise ValueError(f"{where} cannot be read as a {kind}: {error}{advice}") from error
 
 
 @lru_cache(maxsize=1)
 def _read_footer(path: Path, changed_at: int) -> Any:
-    """Return the metadata of a Parquet file; those of the last file are kept, because large ones take long to parse."""
+    """Return the metadata of a Parquet file; the last is kept, because large ones take long to parse."""
     return load_pyarrow("pyarrow.parquet").read_metadata(path)
 
 
-def _check_first_bytes(path: Path) -> None:
-    """Refuse a file that does not begin as its format does: Arrow looks at the end only, and would read on."""
-    expected = b"PAR1" if path.suffix in PARQUET_SUFFIXES else b"ARROW1"
-    with path.open("rb") as file:
-        if file.read(len(expected)) != expected:
-            raise OSError(f"it does not begin with {expected.decode()}")
-
-
-def _read_batch(path: Path, group: int, places: list[int]) -> Any:
-    pa, ipc = load_pyarrow(), load_pyarrow("pyarrow.ipc")
-    options = ipc.IpcReadOptions(included_fields=sorted(places))
-    with pa.OSFile(str(path)) as file, ipc.open_file(file, options=options) as reader:
-        table = pa.Table.from_batches([reader.get_batch(group)])
-    # A damaged batch may claim more rows than its buffers hold, and nobody else looks.
-    table.validate()
-    return table
-
-
-def _format_name(path: Path) -> str:
-    if path.suffix in PARQUET_SUFFIXES:
-        return "Parquet file"
-    return "file in Arrow format (files in the streaming format, or Feather version 1, must be written again)"
-
-
-class ParquetRows(StoredRows):
+class ParquetRows(BandedRows):
     """Rows of a Parquet or Arrow file, or of a folder of such files in the order of their names.
 
-    A row group (record batch) is decoded whole, and the last one is kept, so one of them must fit in memory, and one
-    for each thread that reads: write files with row groups of some 10,000 rows. Missing values are read as NaN,
-    and numbers as float32 only if all columns are.
+    A row group (record batch) is decoded whole, and each thread that reads holds one in memory: write files with row
+    groups of some 10,000 rows. Missing values are read as NaN, and numbers as float32 only if all columns are.
 
     Parameters
     ----------
     path : str or Path
-        A file (.parquet, .pq, .arrow, .feather, .ipc) or a folder of them. Names that start with "_" or "." are passed
-        over. Partitioned folders ("name=value") are not read.
+        A file (.parquet, .pq, .arrow, .feather, .ipc) or a folder of them, without partitions ("name=value"). Names
+        that start with "_" or "." are passed over.
     columns : sequence of str, default=None
         Columns to read, in this order; None reads all of them in the order of the first file, without the index that
         pandas stores.
     """
 
-    def __init__(self, path: str | Path, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, path: "str | Path | TableFile", columns: Sequence[str] | None = None) -> None:
         super().__init__()
-        root = Path(path).absolute()
-        self.name = root.name
-        files = self._files = [inspect_table(file) for file in _table_paths(root)]
-        first = files[0]
+        root = path.path if isinstance(path, TableFile) else Path(path).absolute()
+        files = [path] if isinstance(path, TableFile) else [TableFile(file) for file in _table_paths(root)]
+        self.name, self._files, first = root.name, files, files[0]
         self._columns = self.feature_names = list(first.split_index()[0] if columns is None else columns)
         refuse_double(self._columns, first.path)
         if not self._columns:
@@ -164,7 +147,7 @@ class ParquetRows(StoredRows):
         table = file.read_group(group, self._columns)
         if table.num_rows != n_rows:
             raise ValueError(
-                f"{file.path} has changed: group {group} had {n_rows} rows and has {table.num_rows}; fit again"
+                f"{file.path} has changed: group {group} had {n_rows} rows, now {table.num_rows}; fit again"
             )
         number_type = load_pyarrow().from_numpy_dtype(self.dtype)
         block = np.empty((n_rows, self.width), dtype=self.dtype)
@@ -185,10 +168,7 @@ def _table_paths(root: Path) -> list[Path]:
     for path in inside:
         if path.is_dir():
             kind = "a partition" if "=" in path.name else "a folder"
-            raise ValueError(
-                f"{root} holds {kind}, {path.name!r}; only files directly in the folder are read: write the rows to "
-                "one folder without partitions"
-            )
+            raise ValueError(f"{root} holds {kind}, {path.name!r}; write all rows to files directly in the folder")
     tables = [path for path in inside if path.suffix in TABLE_SUFFIXES]
     if not tables:
         raise ValueError(f"{root} holds no table; names must end in one of {', '.join(TABLE_SUFFIXES)}")
@@ -207,50 +187,37 @@ def _check_columns(file: TableFile, columns: list[str], complete: bool, first: T
             raise ValueError(f"{file.path} lacks column {name!r}{where}; its columns are {known}{more}")
         kind = file.schema.field(name).type
         if not is_number(kind):
-            raise ValueError(
-                f"{file.path}: column {name!r} holds {kind} and not numbers; drop it, or select the columns to use "
-                "with ParquetRows(path, columns=[...])"
-            )
+            advice = "drop it, or select the columns to use with ParquetRows(path, columns=[...])"
+            raise ValueError(f"{file.path}: column {name!r} holds {kind} and not numbers; {advice}")
     extra = [name for name in file.split_index()[0] if name not in set(columns)] if complete else []
     if extra:
-        raise ValueError(
-            f"{file.path} has column {extra[0]!r}, which {first.path.name} lacks; all files need the same columns"
-        )
+        raise ValueError(f"{file.path} has column {extra[0]!r}, which {first.path.name} lacks; give all files the same")
 
 
 def read_table(path: Path, wanted: Wanted) -> DataFiles:
     """Read a table: whole if it is small, else one row group at a time."""
-    table = inspect_table(path)
+    table = TableFile(path)
     n_rows = sum(table.group_rows)
-    if not table.schema.names or not n_rows:
-        raise DataFileError(f"{path} is empty: {n_rows} rows, {len(table.schema.names)} columns")
+    names, index = table.split_index()
+    if not names or not n_rows:
+        raise DataFileError(f"{path} is empty: {n_rows} rows, {len(names)} columns besides an index")
     if min(table.group_rows) < 0:
         raise DataFileError(f"{path} is damaged: it has a {table.group_word} of {min(table.group_rows)} rows")
     wanted.limits.check_rows(n_rows, path)
-    names, index = table.split_index()
-    if not names:
-        raise DataFileError(f"{path} has no columns besides an index")
-    kinds = {name: table.schema.field(table.schema.get_field_index(name)).type for name in table.schema.names}
-    columns = sort_columns(path, names, [kinds[name] for name in names], wanted)
-    features = [names[place] for place in columns.features]
-    largest = 8 * len(features) * max(table.group_rows)
+    kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
+    chosen, *aside = sort_columns(path, names, [kinds[name] for name in names], wanted)
+    features = [names[place] for place in chosen]
+    named_by, label = (None if place is None else names[place] for place in aside)
     # The decoded columns, and the block made of them.
-    wanted.limits.check_whole(2 * largest, path, f"one {table.group_word} of {max(table.group_rows):,} rows")
-    rows: Any = ParquetRows(path, features)
-    if rows.dtype.itemsize * rows.width * n_rows <= wanted.limits.whole_bytes:
-        rows = rows.read(slice(0, n_rows))
-    kind = "parquet" if path.suffix in PARQUET_SUFFIXES else "arrow"
+    largest = 2 * 8 * len(features) * max(table.group_rows)
+    wanted.limits.check_whole(largest, path, f"one {table.group_word} of {max(table.group_rows):,} rows")
+    rows = wanted.limits.small_whole(ParquetRows(table, features))
     types = load_pyarrow().types
-    label = None if columns.label is None else names[columns.label]
-    named_by = None if columns.row_names is None else names[columns.row_names]
-    if (
-        named_by is None
-        and len(index) == 1
-        and (types.is_string(kinds[index[0]]) or types.is_large_string(kinds[index[0]]))
-    ):
-        named_by = index[0]
+    if named_by is None and len(index) == 1:
+        kind = kinds[index[0]]
+        named_by = index[0] if types.is_string(kind) or types.is_large_string(kind) else None
     return DataFiles(
-        [FileView(path.stem, path, kind, rows, features)],
+        [FileView(path.stem, path, "parquet" if table.is_parquet else "arrow", rows, features)],
         None if named_by is None else row_names_of(_read_column(table, named_by), named_by, path),
         None if label is None else labels_of(_read_column(table, label), label, path),
     )
@@ -266,7 +233,6 @@ def _read_column(table: TableFile, name: str) -> Any:
         column.validate(full=True)
         if len(column) != count:
             raise DataFileError(f"{table.path}: column {shown(name)} has {len(column)} of {count} rows")
-        chunks += [
-            chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk for chunk in column.chunks
-        ]
+        is_coded = pa.types.is_dictionary(column.type)
+        chunks += [chunk.dictionary_decode() if is_coded else chunk for chunk in column.chunks]
     return pa.chunked_array(chunks)

@@ -1,0 +1,152 @@
+"""Rows of Dask arrays: their chunks, their gaps, and what a scaling is learnt from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kedge.core.block_step import squared_norm
+from kedge.core.scaling import ViewScaling
+
+
+def place_in_array(row: int, column: int) -> str:
+    """Return where an entry is, in words."""
+    return f"Dask array, row {row}, column {column}"
+
+
+class DaskReader:
+    """Reader of a Dask array, dense or CSR, with known chunk sizes and one chunk along the features."""
+
+    name = "Dask array"
+    feature_names: list[str] | None = None
+
+    def __init__(self, array: Any) -> None:
+        _check_chunks(array)
+        self.dtype: np.dtype[Any] = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
+        self.array = array if array.dtype == self.dtype else array.astype(self.dtype)
+        if 0 in array.chunks[0]:  # some reductions of Dask fail on empty chunks
+            self.array = self.array.rechunk({0: tuple(size for size in array.chunks[0] if size)})
+        self.n_rows, self.width = (int(size) for size in array.shape)
+
+    @property
+    def row_chunks(self) -> tuple[int, ...]:
+        """Rows of each chunk."""
+        return tuple(int(size) for size in self.array.chunks[0])
+
+    def read(self, rows: slice | NDArray[np.intp]) -> Any:
+        """Compute these rows."""
+        # Unoptimised graphs keep the names of tasks, which a scheduler must see with one meaning only.
+        block = self.array[rows].compute(optimize_graph=False)
+        return sparse.csr_array(block) if sparse.issparse(block) else np.ascontiguousarray(block)
+
+    def zeros_like(self, width: int) -> "DaskReader":
+        """Return a reader of as many rows of zeros, in the same chunks."""
+        import dask.array
+
+        return DaskReader(dask.array.zeros((self.n_rows, width), chunks=(self.row_chunks, -1), dtype=self.dtype))
+
+    def place(self, row: int, column: int) -> str:
+        """Return where an entry is."""
+        return place_in_array(row, column)
+
+    def rows_of_nan(self, columns: NDArray[np.intp] | None) -> NDArray[np.bool_]:
+        """Return which rows are NaN throughout; only this mask travels, and only if there is a NaN."""
+        part = self.array if columns is None else self.array[:, columns]
+        if isinstance(getattr(part, "_meta", None), np.ndarray) and np.isnan(_compute(part.sum())[0]):
+            import dask.array
+
+            return np.asarray(_compute(dask.array.isnan(part).all(axis=1))[0])
+        return np.zeros(self.n_rows, dtype=bool)
+
+
+def _check_chunks(array: Any) -> None:
+    if array.ndim != 2:
+        raise ValueError(f"the Dask array has {array.ndim} dimensions; rows and features are two")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"the Dask array holds {array.dtype} and not numbers; convert it with astype(float) first")
+    if any(np.isnan(size) for sizes in array.chunks for size in sizes):
+        raise ValueError(
+            "the Dask array has chunks of unknown size, as arrays made from data frames do; call "
+            "X.compute_chunk_sizes() first, or to_dask_array(lengths=True)"
+        )
+    if len(array.chunks[1]) > 1:
+        raise ValueError(
+            f"the Dask array is cut along its features, into {len(array.chunks[1])} chunks, but every row must be "
+            "whole; use X.rechunk({1: -1})"
+        )
+    if 0 in array.shape:
+        raise ValueError(f"the Dask array of shape {array.shape} is empty; at least one row and one feature are needed")
+
+
+@dataclass(frozen=True)
+class DaskStatistics:
+    """Statistics of a Dask array by its own reductions; see :class:`kedge.core.scaling.ViewStatistics`."""
+
+    reader: DaskReader
+    columns_of_view: NDArray[np.intp] | None  # Columns that belong to the view.
+    observed: NDArray[np.bool_] | None  # Shape (n_rows,). Rows that have the view.
+
+    def is_sparse(self) -> bool:
+        """Look at what the chunks are made of."""
+        return not isinstance(self.reader.array._meta, np.ndarray)
+
+    def rows_per_column(self) -> tuple[int, NDArray[np.float64]]:
+        """Count over the chunks, where they are."""
+        counted = _compute(*self._per_chunk(_rows_per_column))
+        return self._n_rows(), np.asarray(np.sum(counted, axis=0), dtype=np.float64)
+
+    def columns(self, kind: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+        """Return mean and deviation, or least entry and range, of every column."""
+        rows = self._rows().astype(np.float64)
+        least, most = rows.min(axis=0), rows.max(axis=0)
+        if kind == "minmax":
+            least, most = _compute(least, most)
+            return least, most - least, most == least
+        mean, deviation, least, most = _compute(rows.mean(axis=0), rows.std(axis=0), least, most)
+        return mean, deviation, most == least
+
+    def mean_squared_norm(self, scaling: ViewScaling) -> float:
+        """Scale every chunk where it is."""
+        return float(_compute(sum(self._per_chunk(_squared_norm_scaled, scaling)))[0]) / self._n_rows()
+
+    def _n_rows(self) -> int:
+        return self.reader.n_rows if self.observed is None else int(self.observed.sum())
+
+    def _per_chunk(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Return the calls of a function on every chunk as tasks."""
+        import dask
+
+        chunks = self._rows().to_delayed(optimize_graph=False).ravel()
+        return [dask.delayed(function)(chunk, *arguments) for chunk in chunks]
+
+    def _rows(self) -> Any:
+        rows = self.reader.array if self.columns_of_view is None else self.reader.array[:, self.columns_of_view]
+        return rows if self.observed is None else rows[np.flatnonzero(self.observed)]
+
+
+def _rows_per_column(block: Any) -> NDArray[np.float64]:
+    return np.asarray((block != 0).sum(axis=0), dtype=np.float64).ravel()
+
+
+def _squared_norm_scaled(block: Any, scaling: ViewScaling) -> float:
+    rows = sparse.csr_array(block) if sparse.issparse(block) else block
+    return squared_norm(scaling.scale(rows))
+
+
+def _compute(*lazy: Any) -> Any:
+    """Compute several results in one go."""
+    import dask
+
+    return dask.compute(*lazy, optimize_graph=False)
+
+
+def blocks_of(readers: Sequence[DaskReader]) -> tuple[list[slice], list[list[Any]]]:
+    """Return the rows of every chunk, and the delayed chunks of all views; the first view decides where to cut."""
+    chunks = readers[0].row_chunks
+    ends = np.cumsum(chunks)
+    rows = [slice(int(end) - size, int(end)) for end, size in zip(ends, chunks, strict=True)]
+    views = [reader.array.rechunk({0: chunks}).to_delayed(optimize_graph=False).ravel().tolist() for reader in readers]
+    return rows, [list(parts) for parts in zip(*views, strict=True)]
