@@ -41,7 +41,7 @@ _LARGE = 2**30
 _NAME = re.compile(r"model\.json|array_(0|[1-9]\d{0,5})\.npy")
 # The oldest time a zip can hold: the same model gives the same bytes at any time.
 _TIME = (1980, 1, 1, 0, 0, 0)
-# What broken and hostile files make the standard library, NumPy and SciPy raise; RuntimeError if JSON is nested too deep.
+# What broken and hostile files make the libraries raise; JSON that is nested too deep gives a RuntimeError.
 _FOREIGN = (zipfile.BadZipFile, struct.error, OSError, EOFError, RuntimeError, ValueError, OverflowError)
 _UPGRADE = "upgrade kedge to load it"
 _NO_MODEL = "give the path of a file that kedge.save wrote"

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kedge.datasets.archive import read_archive, write_archive
 from kedge.datasets.catalogue import CATALOGUE
-from kedge.datasets.content import check_content, digest_content
+from kedge.datasets.content import check_content, digest_content, read_archive, write_archive
 
 DENSE = dataclasses.replace(CATALOGUE["orl"], n_rows=6, widths=(3,), n_clusters=2, digest=None)
 SPARSE = dataclasses.replace(CATALOGUE["tr11"], n_rows=6, widths=(4,), n_clusters=2, digest=None, most_stored=(8,))

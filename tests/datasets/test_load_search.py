@@ -10,9 +10,8 @@ import pytest
 from scipy import io
 
 from kedge.datasets import load, why_not_here
-from kedge.datasets.archive import write_archive
 from kedge.datasets.catalogue import CATALOGUE
-from kedge.datasets.content import Content
+from kedge.datasets.content import Content, write_archive
 from kedge.datasets.loading import cache_folder, data_folders
 
 

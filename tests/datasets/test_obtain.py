@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from kedge.datasets.archive import read_archive
 from kedge.datasets.catalogue import Home, PublicFile
+from kedge.datasets.content import read_archive
 from kedge.datasets.download import obtain
 
 pytest.importorskip("pooch")
@@ -79,7 +79,7 @@ def test_a_full_disk_while_storing_leaves_no_half_file(small_set, tmp_path, monk
         file.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("kedge.datasets.archive.np.savez_compressed", fill_up)
+    monkeypatch.setattr("kedge.datasets.content.np.savez_compressed", fill_up)
     with pytest.raises(OSError, match=r"'small' cannot be stored in .*: disk full; set KEDGE_DATA") as caught:
         obtain(small_set, tmp_path)
     assert caught.value.errno == errno.ENOSPC

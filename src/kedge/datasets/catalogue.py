@@ -14,10 +14,11 @@ FileForm = Literal["matlab", "alphadigits", "idx", "table", "leading rows"]
 class PublicFile:
     """One file of a data set as its publisher offers it."""
 
-    name: str  # Name of the file, in a data folder and on the way to the cache.
-    # Where the same bytes can be had, tried in order; none if it can only be put in place by hand.
+    name: str
+    # Where to get the same bytes, tried in order; empty if users have to put the file in place themselves.
     urls: tuple[str, ...] = ()
-    sha256: str | None = None  # Checksum of the file, where it is firmly known.
+    # Checksum of the file, if it is known for certain.
+    sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,15 @@ class Dataset:
     title : str
         Name in words.
     status : str
-        "exact" (the public data themselves), "re-extracted" (same objects, features computed anew), "stand-in" (other
-        data of like shape), "synthesised" (made by rule), "partial" (some rows of the public data) or "not available
-        here" (only a file that you put in place can be loaded).
-    n_rows : int
-        Number of rows.
+        "exact" (the public data), "re-extracted" (same objects, features computed anew), "stand-in" (other data of
+        similar shape), "synthesised" (made by rule), "partial" (some rows of the public data) or "not available here"
+        (load works only with a file that you put in place).
+    n_rows, n_clusters : int
+        Number of rows, and of classes of the labels.
     widths : tuple of int
         Number of features of each view.
-    n_clusters : int
-        Number of classes of the labels.
     licence, source, public_home : str
-        Terms of use, who made the data, and the page or address where they live.
+        Terms of use, who made the data, and where they live.
     description : str
         What rows, values and labels are, and how the set differs from the one of the paper, if it does.
     file_name : str
@@ -63,12 +62,8 @@ class Dataset:
         Names of the views; empty for a single view.
     most_stored : tuple of int
         For sparse views the largest number of stored values; empty for dense ones.
-    digest : str or None
-        SHA-256 of the content, see :func:`kedge.datasets.content.digest_content`.
-    leading_digest : tuple of (int, str) or None
-        Number of leading rows and their digest, where only these are known.
-    class_sizes : tuple of int
-        Number of rows of each class, where they are known and the digest is not.
+    digest, leading_digest, class_sizes : str, tuple of (int, str), tuple of int
+        What is known of the content: its SHA-256, or a number of leading rows and theirs, or the rows of each class.
     homes : tuple of Home
         Public files that it can be converted from.
     stand_in : str or None
@@ -113,17 +108,12 @@ class Dataset:
         return any(home.is_downloadable for home in self.homes)
 
     def __repr__(self) -> str:
-        """Return one line with what matters for choosing."""
+        """Return one line with the facts that help to choose a set."""
         size = f"{self.n_rows} x {' + '.join(map(str, self.widths))}"
         return (
             f"<{self.name}: {self.title}; {self.status}; {size}, {self.n_clusters} clusters; "
             f"licence: {self.licence}; source: {self.source}; home: {self.public_home}>"
         )
-
-
-def _read_sets() -> dict[str, Dataset]:
-    declared = tomllib.loads(Path(__file__).with_name("sets.toml").read_text(encoding="utf-8"))
-    return {name: _make_dataset(name, facts) for name, facts in declared.items()}
 
 
 def _make_dataset(name: str, facts: dict[str, Any]) -> Dataset:
@@ -138,7 +128,8 @@ def _with_tuples(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
 
 
-CATALOGUE = _read_sets()
+_DECLARED = tomllib.loads(Path(__file__).with_name("sets.toml").read_text(encoding="utf-8"))
+CATALOGUE = {name: _make_dataset(name, facts) for name, facts in _DECLARED.items()}
 
 
 def available() -> list[Dataset]:
@@ -147,8 +138,8 @@ def available() -> list[Dataset]:
     Returns
     -------
     datasets : list of Dataset
-        Name, title, status, sizes, licence, source and public home of each. A name in the list says that kedge knows
-        the set, not that its file is on this machine.
+        Name, title, status, sizes, licence, source and public home of each. The list does not say whether the file of
+        a set is on this machine.
 
     Examples
     --------
@@ -160,7 +151,7 @@ def available() -> list[Dataset]:
 
 
 def find_dataset(name: str) -> Dataset:
-    """Return the data set of that name, in any mixture of cases."""
+    """Return the data set of that name, in upper or lower case."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {type(name).__name__}")
     key = name.strip().lower()
