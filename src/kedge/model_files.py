@@ -50,11 +50,7 @@ _FITTED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 _OF_MIXINS = ("_n_features_out", "_sklearn_output_config")
 # What every fit leaves beside the attributes that its class declares, and what some fits leave. Arrays are described by
 # a name, their number of dimensions and the kinds of their types.
-_ALWAYS: dict[str, Any] = {
-    "labels_": ("vector of int", 1, "iu"),
-    "n_features_in_": int,
-    "scalings_": list[ViewScaling],
-}
+_ALWAYS: dict[str, Any] = {"labels_": ("vector of int", 1, "iu"), "n_features_in_": int, "scalings_": list[ViewScaling]}
 _SOMETIMES: dict[str, Any] = {
     "feature_names_in_": ("vector of str", 1, "OU"),
     "view_columns_": list,

@@ -40,10 +40,8 @@ class Dataset:
 
     Attributes
     ----------
-    name : str
-        Name for :func:`kedge.datasets.load`.
-    title : str
-        Name in words.
+    name, title : str
+        Name for :func:`kedge.datasets.load`, and in words.
     status : str
         "exact" (the public data), "re-extracted" (same objects, features computed anew), "stand-in" (other data of
         similar shape), "synthesised" (made by rule), "partial" (some rows of the public data) or "not available here"
@@ -56,20 +54,14 @@ class Dataset:
         Terms of use, who made the data, and where they live.
     description : str
         What rows, values and labels are, and how the set differs from the one of the paper, if it does.
-    file_name : str
-        Name of the kedge file (npz) of the set.
-    view_names : tuple of str
-        Names of the views; empty for a single view.
-    most_stored : tuple of int
-        For sparse views the largest number of stored values; empty for dense ones.
+    file_name, homes : str, tuple of Home
+        Name of the kedge file (npz) of the set, and the public files that it can be converted from.
+    view_names, most_stored : tuple of str, tuple of int
+        Names of the views, empty for a single view; for sparse views the largest numbers of stored values.
     digest, leading_digest, class_sizes : str, tuple of (int, str), tuple of int
         What is known of the content: its SHA-256, or a number of leading rows and theirs, or the rows of each class.
-    homes : tuple of Home
-        Public files that it can be converted from.
-    stand_in : str or None
-        Name of the data set to use in its place.
-    why_not : str
-        Why it cannot be downloaded; empty if it can.
+    stand_in, why_not : str
+        Name of the data set to use in its place, and why it cannot be downloaded; empty if it can.
     """
 
     name: str
@@ -93,11 +85,6 @@ class Dataset:
     why_not: str = ""
 
     @property
-    def n_features(self) -> int | tuple[int, ...]:
-        """Number of features, or the widths of the views."""
-        return self.widths if self.view_names else self.widths[0]
-
-    @property
     def keys(self) -> tuple[str, ...]:
         """Name of each view's array in the kedge file."""
         return tuple(f"view{i}" for i in range(len(self.widths))) if self.view_names else ("X",)
@@ -117,10 +104,9 @@ class Dataset:
 
 
 def _make_dataset(name: str, facts: dict[str, Any]) -> Dataset:
-    homes = [
-        Home(tuple(PublicFile(**_with_tuples(file)) for file in home["files"]), home["form"])
-        for home in facts.pop("homes", [])
-    ]
+    homes = []
+    for home in facts.pop("homes", []):
+        homes.append(Home(tuple(PublicFile(**_with_tuples(file)) for file in home["files"]), home["form"]))
     return Dataset(name=name, homes=tuple(homes), **_with_tuples(facts))
 
 

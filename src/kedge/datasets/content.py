@@ -1,7 +1,7 @@
-"""Rows and labels of a data set: checked against the catalogue, and stored in the kedge file of the set.
+"""Rows and labels of a data set, checked against the catalogue, and kedge files that hold them.
 
-The kedge file is a compressed npz. Dense views are stored under ``X`` or ``view0``, ``view1``, ..., sparse ones as the
-CSR parts ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``; the labels under ``y``. Other members are ignored.
+A kedge file is an npz. Dense views are stored under ``X`` or ``view0``, ``view1``, ..., sparse ones as the CSR parts
+``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``; the labels under ``y``. Other members are ignored.
 """
 
 import hashlib
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.datasets.catalogue import Dataset
-from kedge.whole_file import replace_whole
 
 Array = NDArray[Any]
 
@@ -61,10 +60,8 @@ def check_content(views: Sequence[Any], labels: Array, dataset: Dataset, origin:
     n_rows, expected_digest = dataset.leading_digest or (None, dataset.digest)
     found = digest_content(content, n_rows) if expected_digest else None
     if found != expected_digest:
-        part = f"the first {n_rows} rows" if n_rows else "the content"
-        raise ValueError(
-            f"{origin} does not hold {dataset.name}: SHA-256 of {part} expected {expected_digest}, got {found}"
-        )
+        wrong = f"SHA-256 of {f'the first {n_rows} rows' if n_rows else 'the content'}"
+        raise ValueError(f"{origin} does not hold {dataset.name}: {wrong} expected {expected_digest}, got {found}")
     return content
 
 
@@ -81,9 +78,10 @@ def digest_content(content: Content, n_rows: int | None = None) -> str:
 
 
 def _add_array(digest: Any, array: Array) -> None:
-    digest.update(f"{array.dtype.newbyteorder('<').str} {array.shape}\n".encode())
+    dtype = array.dtype.newbyteorder("<")
+    digest.update(f"{dtype.str} {array.shape}\n".encode())
     for block in _blocks(array):
-        digest.update(np.ascontiguousarray(block, dtype=array.dtype.newbyteorder("<")).data)
+        digest.update(np.ascontiguousarray(block, dtype=dtype).data)
 
 
 def _blocks(array: Array) -> Iterator[Array]:
@@ -126,10 +124,8 @@ def _labels_from_zero(labels: Array, dataset: Dataset, origin: str) -> NDArray[n
     from_zero: NDArray[np.int64] = labels.astype(np.int64) - int(labels.min())
     classes = np.unique(from_zero)
     if len(classes) != dataset.n_clusters or classes[-1] != dataset.n_clusters - 1:
-        raise ValueError(
-            f"{origin}: labels have {len(classes)} classes from {int(labels.min())} to {int(labels.max())}, "
-            f"{dataset.name} has {dataset.n_clusters} numbered one after the other"
-        )
+        found = f"{len(classes)} classes from {int(labels.min())} to {int(labels.max())}"
+        raise ValueError(f"{origin}: labels have {found}, {dataset.name} has {dataset.n_clusters} in a row")
     return from_zero
 
 
@@ -149,33 +145,9 @@ def read_archive(path: Path, dataset: Dataset) -> Content:
     return check_content(views, labels, dataset, str(path))
 
 
-def write_archive(path: Path, content: Content, dataset: Dataset) -> None:
-    """Write a kedge file; an error leaves nothing behind."""
-    arrays: dict[str, Array] = {"y": _smallest_exact(content.labels)}
-    for key, view in zip(dataset.keys, content.views, strict=True):
-        if sparse.issparse(view):
-            arrays[f"{key}_data"] = _smallest_exact(view.data)
-            arrays |= {f"{key}_indices": view.indices, f"{key}_indptr": view.indptr}
-            arrays[f"{key}_shape"] = np.array(view.shape)
-        else:
-            arrays[key] = _smallest_exact(view)
-    if dataset.view_names:
-        arrays["view_names"] = np.array(dataset.view_names)
-    with replace_whole(path) as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-
-
 def one_line(error: BaseException) -> str:
     """Return the message of an error without line breaks."""
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _smallest_exact(values: Array) -> Array:
-    """Return whole numbers in the smallest integer type that holds them, other values as they are."""
-    if values.dtype.kind == "f" and not _is_whole(values):
-        return values
-    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    return values.astype(np.result_type(np.min_scalar_type(low), np.min_scalar_type(high)))
 
 
 def _read_view(archive: zipfile.ZipFile, key: str, number: int, dataset: Dataset) -> Any:

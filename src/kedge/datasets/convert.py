@@ -42,11 +42,10 @@ def read_matlab(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
     matrices = {name: values for name, values in matrices.items() if _is_matrix(values)}
     views = [_matrix_of_width(matrices, dataset.n_rows, width) for width in dataset.widths]
     vectors = {name: values for name, values in matrices.items() if sorted(values.shape) == [1, dataset.n_rows]}
-    named = {name: values for name, values in vectors.items() if name.lower() in LABEL_NAMES}
-    candidates = named or vectors
-    if len(candidates) != 1:
-        raise ValueError(f"{len(candidates)} vectors of {dataset.n_rows} labels in it")
-    (labels,) = candidates.values()
+    vectors = {name: values for name, values in vectors.items() if name.lower() in LABEL_NAMES} or vectors
+    if len(vectors) != 1:
+        raise ValueError(f"{len(vectors)} vectors of {dataset.n_rows} labels in it")
+    (labels,) = vectors.values()
     return views, np.ravel(labels.toarray() if sparse.issparse(labels) else labels)
 
 

@@ -1,9 +1,8 @@
-"""Downloads: a data set from its public home into the cache, and each of its files complete and checked."""
+"""Downloads from the public homes of data sets into the cache."""
 
 import contextlib
 import errno
 import logging
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kedge.datasets.catalogue import Dataset, Home, PublicFile
-from kedge.datasets.content import Content, one_line, read_archive, write_archive
+from kedge.datasets.content import Content, one_line
 from kedge.datasets.convert import convert_files
 from kedge.optional_libraries import load_library
 
@@ -41,24 +40,21 @@ FAILURES = (ConnectionError, FileNotFoundError, ValueError)
 
 
 def obtain(dataset: Dataset, cache: Path, progress: bool | None = None) -> Content:
-    """Download, convert and check a data set, and keep its kedge file in the cache.
+    """Download the public files of a data set into the cache and return their checked content.
 
     Processes that want the same set at once wait for the first of them and read what it stored.
     """
-    downloads = cache / "downloads" / dataset.name
     failures: list[Exception] = []
     try:
-        downloads.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(parents=True, exist_ok=True)
         # Closing the file releases the lock, and so does the end of the process. The file stays: removing it could free
         # a second lock of the same name.
-        with downloads.with_name(f"{dataset.name}.lock").open("a") as lock:
+        with (cache / f"{dataset.name}.lock").open("a") as lock:
             _acquire(lock.fileno())
-            if (cache / dataset.file_name).is_file():
-                return read_archive(cache / dataset.file_name, dataset)
             for home in dataset.homes:
                 if home.is_downloadable:
                     try:
-                        return _store(dataset, home, cache, downloads, progress)
+                        return _fetch_home(dataset, home, cache, progress)
                     except FAILURES as error:
                         failures.append(error)
     except OSError as error:
@@ -71,18 +67,15 @@ def obtain(dataset: Dataset, cache: Path, progress: bool | None = None) -> Conte
     raise type(failures[-1])(f"data set {dataset.name!r} could not be downloaded: {reasons}; {by_hand}{other}")
 
 
-def _store(dataset: Dataset, home: Home, cache: Path, downloads: Path, progress: bool | None) -> Content:
-    downloads.mkdir(exist_ok=True)
-    paths = [fetch_file(file, downloads, progress) for file in home.files]
+def _fetch_home(dataset: Dataset, home: Home, cache: Path, progress: bool | None) -> Content:
+    paths = [fetch_file(file, cache, progress) for file in home.files]
     try:
-        content = convert_files(paths, home.form, dataset)
+        return convert_files(paths, home.form, dataset)
     except ValueError:
         # Files that stay would fail again at every call.
-        shutil.rmtree(downloads)
+        for path in paths:
+            path.unlink()
         raise
-    write_archive(cache / dataset.file_name, content, dataset)
-    shutil.rmtree(downloads)
-    return content
 
 
 def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> Path:

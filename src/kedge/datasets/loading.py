@@ -36,9 +36,9 @@ def load(name: str, *, download: bool = True, progress: bool | None = None) -> A
     data : Bunch
         With ``X`` of shape (n_rows, n_features), or ``views``, a dict from the name of each view to such an array;
         ``y``, integer labels from 0; ``name``, ``description``, ``source``, ``licence``, ``status``, ``n_clusters``.
-        Values are as published, not scaled: whole numbers as float32, which holds them exactly, others in their stored
-        precision. Dense arrays are C-ordered; sparse ones are ``scipy.sparse.csr_array`` with int32 indices. The status
-        "unverified" marks a file that you put in place for a set of which only sizes and classes are known.
+        Values are as published, not scaled: whole numbers as float32, others in their stored precision. Arrays are
+        C-ordered or ``scipy.sparse.csr_array``. The status "unverified" marks a file that you put in place for a set
+        of which only sizes and classes are known.
 
     Raises
     ------
