@@ -60,7 +60,7 @@ class Dataset:
         Names of the views, empty for a single view; for sparse views the largest numbers of stored values.
     digest, leading_digest, class_sizes : str, tuple of (int, str), tuple of int
         What is known of the content: its SHA-256, or a number of leading rows and theirs, or the rows of each class.
-    stand_in, why_not : str
+    stand_in, why_not : str or None, str
         Name of the data set to use in its place, and why it cannot be downloaded; empty if it can.
     """
 

@@ -1,6 +1,7 @@
 """Public files in their own formats, read into rows and labels."""
 
 import gzip
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -111,7 +112,7 @@ def _read_idx_file(path: Path, limit: int) -> Array:
             if zeros or kind != 8 or n_axes > 3:
                 raise ValueError(f"{path.name} is no idx file of bytes")
             shape = tuple(int.from_bytes(file.read(4)) for _ in range(n_axes))
-            size = int(np.prod(shape, dtype=object))
+            size = math.prod(shape)
             if size > limit:
                 raise ValueError(f"{path.name} declares {shape} values, more than the set has")
             data = file.read(size + 1)

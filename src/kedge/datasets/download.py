@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import logging
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -85,6 +84,7 @@ def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> 
     wrong, a FileNotFoundError that the file is gone, a ConnectionError that no address could be reached.
     """
     pooch = _library("pooch")
+    pooch.get_logger().setLevel("WARNING")
     part = folder / f"{file.name}.part"
 
     def download(url: str, output_file: str, _: Any) -> None:
@@ -94,22 +94,10 @@ def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> 
     failures: list[Exception] = []
     for url in file.urls:
         try:
-            with _quiet(pooch.get_logger()):
-                return Path(pooch.retrieve(url, file.sha256, fname=file.name, path=folder, downloader=download))
+            return Path(pooch.retrieve(url, file.sha256, fname=file.name, path=folder, downloader=download))
         except FAILURES as error:
             failures.append(error)
     raise type(failures[-1])("; ".join(map(str, failures)))
-
-
-@contextlib.contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Keep pooch's remarks, but not its warnings, off the screen."""
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _library(module: str) -> Any:
@@ -126,10 +114,7 @@ def _transfer(url: str, part: Path, progress: bool | None) -> None:
         headers["Range"] = f"bytes={n_have}-"
     try:
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
-            place = response.headers.get("Content-Range", "")
-            # Nothing lies behind the end: the file is complete.
-            if response.status_code != 416 or place != f"bytes */{n_have}":
-                _check_answer(response, url, part, n_have)
+            if _is_unfinished(response, url, part, n_have):
                 _receive(response, url, part, n_have if response.status_code == 206 else 0, progress)
     except requests.RequestException as error:
         n_now = part.stat().st_size if part.exists() else 0
@@ -137,17 +122,18 @@ def _transfer(url: str, part: Path, progress: bool | None) -> None:
         raise ConnectionError(f"{url} {state} ({_root_cause(error)})") from error
 
 
-def _check_answer(response: Any, url: str, part: Path, n_have: int) -> None:
-    """Refuse an answer that is neither the whole file nor the continuation of the partial one."""
-    answer = f"{response.status_code} {response.reason}"
-    place = response.headers.get("Content-Range", "")
-    if response.status_code in (404, 410):
-        raise FileNotFoundError(f"{url} is not there any more ({answer})")
-    if response.status_code == 416 or (response.status_code == 206 and not place.startswith(f"bytes {n_have}-")):
+def _is_unfinished(response: Any, url: str, part: Path, n_have: int) -> bool:
+    """Whether bytes are to come: the whole file, or the continuation of the partial one. Refuse other answers."""
+    status, place = response.status_code, response.headers.get("Content-Range", "")
+    if status in (404, 410):
+        raise FileNotFoundError(f"{url} is not there any more ({status} {response.reason})")
+    if status not in (200, 206, 416):
+        raise ConnectionError(f"{url} refused ({status} {response.reason})")
+    is_complete = status == 416 and place == f"bytes */{n_have}"
+    if not is_complete and status != 200 and not place.startswith(f"bytes {n_have}-"):
         part.unlink()
         raise ConnectionError(f"{url} does not continue {part.name} at byte {n_have}; it is deleted, so call again")
-    if response.status_code not in (200, 206):
-        raise ConnectionError(f"{url} refused ({answer})")
+    return not is_complete
 
 
 def _receive(response: Any, url: str, part: Path, n_written: int, progress: bool | None) -> None:
