@@ -259,9 +259,9 @@ def test_array_that_is_not_plain_is_refused_without_memory(path, content):
 
 @pytest.mark.parametrize("depth", [2_000, 2_000_000])
 def test_deep_description_is_refused(path, depth):
-    description, parts = read_parts(path)
-    text = b'{"format": "kedge model", "version": 1, "x": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
-    refused(write_parts(path, description, parts, text=text), "maximum recursion depth exceeded")
+    text = b'{"format": "kedge model", "version": 1, "class": "SGL", "fitted": false, "parameters": {}, "left_out": [],'
+    text += b' "members": {}, "attributes": {"x_": ' + b"[" * depth + b"]" * depth + b"}}"
+    refused(write_parts(path, {}, {}, text=text), "maximum recursion depth exceeded")
 
 
 def test_brackets_in_text_are_not_nesting(tmp_path):
