@@ -1,4 +1,4 @@
-"""How much memory the machine has, and how much this process holds and held at most."""
+"""Memory of the machine, and of this process now and at its peak."""
 
 import os
 import sys
@@ -11,25 +11,25 @@ _CLEAR = Path("/proc/self/clear_refs")
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory of this machine, or of the container that the process runs in, if that is less."""
+    """Return the bytes of memory of this machine, or of the container of this process if that has less."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
     for path in map(Path, _CONTAINER_LIMITS):
         if path.exists() and path.read_text().strip().isdigit():
             limits.append(int(path.read_text()))
-    # Where the system does not tell, nothing is refused.
+    # If the system does not say, nothing is refused.
     return min(limits, default=2**63 - 1)
 
 
 def resident_bytes() -> int | None:
-    """Return the memory that the process holds now; None where the system does not tell."""
+    """Return the bytes that the process holds now; None if the system does not say."""
     return _from_status("VmRSS")
 
 
 class PeakMemory:
-    """The most that the process holds from here on, beyond what it holds here.
+    """The peak of the memory of this process from now on, beyond what it holds now.
 
-    Linux keeps the highest mark of a process and lets it be set back. Where it cannot be set back, the mark tells the
-    peak only if it has risen since; otherwise the peak is unknown, not zero.
+    Linux keeps the highest mark of a process and can reset it. Without a reset, the peak is known only if the mark has
+    risen since.
     """
 
     def __init__(self) -> None:

@@ -1,21 +1,18 @@
-"""What a model file can hold: a closed set of values, so that loading runs no code, and attributes of checked kinds.
+"""The values that a model file can hold, as JSON and .npy arrays. The set is closed, so loading runs no code.
 
-None, bool, int, finite float, str and list are themselves in JSON. Everything else is a JSON object with a "kind"; its
+None, bool, int, finite float, str and list are themselves in JSON. Any other value is a JSON object with a "kind"; its
 arrays are .npy members of the file, which the object names.
 """
 
 import hashlib
-import inspect
 import io
 import math
 import re
 import reprlib
-import types
 import zipfile
-from collections.abc import Callable, Mapping
-from numbers import Integral, Real
+from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib import format as npy
@@ -23,32 +20,26 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.scaling import SCALES, ViewScaling
-
 Array = NDArray[Any]
 
 DAMAGED = "it is damaged or was changed; save the model again or fetch another copy"
 MOST_MEMBERS = 10_000
 # Decimal digits of an integer.
 MOST_DIGITS = 1000
-# Bytes read at a time.
-CHUNK = 2**20
 _MOST_DIMENSIONS = 16
 # Levels of lists and dicts; each takes up to three of JSON.
 _MOST_NESTED = 20
-# Text before the numbers of an .npy member; what kedge writes takes 118 bytes.
-_MOST_HEADER_BYTES = 512
-_SIZE_LIMIT = 2**63
 _LAST_CHARACTER = 0x10FFFF
-# Kinds of NumPy types that mean the same on every machine, each with its largest size in bytes.
-_NUMBERS = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16}
-# What NumPy writes for plain types; its own parser, which evaluates literals, sees nothing of a file.
+# Bytes read at a time.
+_CHUNK = 2**20
+# Types that mean the same on every machine: bool, numbers of at most double precision, and text.
+_PLAIN = r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16|U[1-9]\d{0,7})"
+# What NumPy writes for these types. NumPy's own parser, which evaluates literals, never sees the header of a file.
 _HEADER = re.compile(
-    rb"\{'descr': '([<>|][biufcU]\d{1,9})', 'fortran_order': (True|False), "
-    rb"'shape': \((|\d{1,19},|\d{1,19}(?:, \d{1,19})+)\), \} *\n"
+    rb"\x93NUMPY\x01\0..\{'descr': '(%b)', 'fortran_order': (True|False), "
+    rb"'shape': \((|\d{1,19},|\d{1,19}(?:, \d{1,19})+)\), \} *\n" % _PLAIN.encode(),
+    re.DOTALL,
 )
-_FITTED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
-_OF_MIXINS = ("_n_features_out", "_sklearn_output_config")
 
 
 class Refusal(Exception):
@@ -58,34 +49,15 @@ class Refusal(Exception):
         super().__init__(f"{problem}; {advice}")
 
 
-def _is_plain(dtype: np.dtype[Any]) -> bool:
-    """Whether values of a type can be stored as they are: numbers of at most double precision, bool and text."""
-    return 0 < dtype.itemsize <= _NUMBERS.get(dtype.kind, 0) or (dtype.kind == "U" and dtype.itemsize > 0)
-
-
 def encode(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> Any:
-    """Return a value as JSON.
-
-    Parameters
-    ----------
-    value : object
-        What is to be saved.
-    where : str
-        Its name, for errors.
-    arrays : dict of arrays
-        Gains the arrays of the value, by the names of their members.
-    depth : int, default=0
-        In how many lists and dicts the value is.
-    """
+    """Return a value as JSON and add its arrays to ``arrays``; ``where`` names the value in errors."""
     if depth > _MOST_NESTED:
         raise ValueError(f"{where} is nested more than {_MOST_NESTED} levels deep and cannot be saved")
     # The type itself: a subclass may hold more than the values that would be stored.
     kind = type(value)
-    if value is None or kind in (bool, str) or (kind is float and math.isfinite(value)):
-        return value
-    if kind is int:
-        if value.bit_length() > 3 * MOST_DIGITS:
-            raise ValueError(f"{where} is an integer of more than {MOST_DIGITS} digits and cannot be saved")
+    if kind is int and value.bit_length() > 3 * MOST_DIGITS:
+        raise ValueError(f"{where} is an integer of more than {MOST_DIGITS} digits and cannot be saved")
+    if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
         return value
     if kind is float or isinstance(value, PurePath | np.str_):
         name = "float" if kind is float else "path" if isinstance(value, PurePath) else "text scalar"
@@ -96,24 +68,28 @@ def encode(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> 
     if kind is dict and all(type(key) in (str, int) for key in value):
         pairs = [[key, encode(one, f"{where}[{key!r}]", arrays, depth + 1)] for key, one in value.items()]
         return {"kind": "dict", "items": pairs}
-    if kind is slice and all(_is_bound(bound) for bound in (value.start, value.stop, value.step)):
+    if kind is slice and all(map(_is_bound, (value.start, value.stop, value.step))):
         return {"kind": "slice", "bounds": encode([value.start, value.stop, value.step], where, arrays, depth)}
-    if isinstance(value, np.generic) and _is_plain(value.dtype):
+    if isinstance(value, np.generic) and _is_plain(value):
         dtype = value.dtype.newbyteorder("<")
         return {"kind": "scalar", "type": dtype.str, "bytes": np.asarray(value).astype(dtype).tobytes().hex()}
-    parts = _array_parts(value)
-    if parts is None or not all(_is_plain(one.dtype) and one.ndim <= _MOST_DIMENSIONS for one in parts[1].values()):
+    facts, parts = _array_parts(value)
+    if not parts or not all(map(_is_plain, parts.values())):
         found = f"{kind.__module__}.{kind.__qualname__} ({reprlib.repr(value)})"
         raise TypeError(f"{where} is a {found}, which cannot be saved")
-    return parts[0] | {name: _add(one, where, arrays) for name, one in parts[1].items()}
+    return facts | {name: _add(one, where, arrays) for name, one in parts.items()}
+
+
+def _is_plain(value: Any) -> bool:
+    return value.ndim <= _MOST_DIMENSIONS and re.fullmatch(_PLAIN, value.dtype.str) is not None
 
 
 def _is_bound(bound: Any) -> bool:
     return bound is None or isinstance(bound, int | np.integer)
 
 
-def _array_parts(value: Any) -> tuple[dict[str, Any], dict[str, Array]] | None:
-    """Return the JSON of an object that consists of arrays, and these; None if it is no such object."""
+def _array_parts(value: Any) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the JSON of an object that consists of arrays, and the arrays; no arrays if it is another object."""
     kind = type(value)
     if kind in (np.ndarray, np.memmap) and value.dtype.kind != "O":
         return {"kind": "array"}, {"member": value}
@@ -131,7 +107,7 @@ def _array_parts(value: Any) -> tuple[dict[str, Any], dict[str, Array]] | None:
         gauss = [int(state["has_gauss"]), float(state["gauss"])]
         position = int(state["state"]["pos"])
         return {"kind": "random state", "position": position, "gauss": gauss}, {"key": state["state"]["key"]}
-    return None
+    return {}, {}
 
 
 def _add(array: Array, where: str, arrays: dict[str, Array]) -> str:
@@ -145,113 +121,94 @@ def _add(array: Array, where: str, arrays: dict[str, Array]) -> str:
 
 
 def decode(value: Any, where: str, take: Callable[[Any], Array]) -> Any:
-    """Return the value that JSON of unknown origin stands for.
+    """Return the value of JSON of unknown origin; ``take`` returns the array of a member by name, each once."""
+    if isinstance(value, list):
+        return [decode(one, f"{where}[{number}]", take) for number, one in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Refusal(f"{where} is no finite number")
+    if not isinstance(value, dict):
+        return value
+    try:
+        make, names = _DECODERS[value.get("kind")]
+        _require(set(value) == {"kind", *names})
+        return make(*(take(value[name]) if name in _MEMBERS else decode(value[name], where, take) for name in names))
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
+        raise Refusal(f"{where} is no {str(value.get('kind'))[:40]}") from error
 
-    Parameters
-    ----------
-    value : JSON
-        Nested no deeper than was checked before.
-    where : str
-        Its name, for errors.
-    take : callable
-        Returns the array of a member, given its name; each can be taken once.
-    """
-    found: Any = None
-    n_fields = len(value) if isinstance(value, dict) else 0
-    match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case list():
-            return [decode(one, f"{where}[{number}]", take) for number, one in enumerate(value)]
-        case {"kind": "float", "value": "nan" | "inf" | "-inf" as text} if n_fields == 2:
-            found = float(text)
-        case {"kind": "path", "value": str(text)} if n_fields == 2:
-            found = Path(text)
-        case {"kind": "text scalar", "value": str(text)} if n_fields == 2:
-            found = np.str_(text)
-        case {"kind": "tuple", "items": list(items)} if n_fields == 2:
-            found = tuple(decode(items, where, take))
-        case {"kind": "dict", "items": list(pairs)} if n_fields == 2 and all(map(_is_pair, pairs)):
-            if len({key for key, _ in pairs}) == len(pairs):
-                found = {key: decode(one, f"{where}[{str(key)[:40]!r}]", take) for key, one in pairs}
-        case {"kind": "slice", "bounds": [_, _, _] as bounds} if n_fields == 2:
-            ends = decode(bounds, where, take)
-            found = slice(*ends) if all(map(_is_bound, ends)) else None
-        case {"kind": "scalar", "type": str(name), "bytes": str(digits)} if n_fields == 3:
-            found = _decode_scalar(name, digits)
-        case {"kind": "array", "member": member} if n_fields == 2:
-            found = take(member)
-        case {"kind": "strings", "shape": shape, "text": text, "lengths": sizes} if n_fields == 4 and _is_shape(shape):
-            found = _decode_strings(tuple(shape), take(text), take(sizes))
-        case {"kind": "csr", "shape": [_, _] as shape, **parts} if n_fields == 5 and _is_shape(shape):
-            found = _decode_csr(tuple(shape), *(take(parts.get(part)) for part in ("data", "indices", "indptr")))
-        case {"kind": "random state", "key": key, "position": int(position), "gauss": gauss} if n_fields == 4:
-            found = _decode_random_state(take(key), position, gauss)
-    if found is None:
-        kind = str(value.get("kind"))[:40]
-        raise Refusal(f"{where} is no {({'strings': 'array of strings', 'csr': 'CSR array'}).get(kind, kind)}")
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ValueError
+
+
+def _decode_text(value: Any) -> np.str_:
+    _require(isinstance(value, str))
+    return np.str_(value)
+
+
+def _decode_dict(items: list[Any]) -> dict[Any, Any]:
+    found = dict(items)
+    _require(len(found) == len(items) and all(type(key) in (str, int) for key in found))
     return found
 
 
-def _is_pair(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and type(pair[0]) in (str, int)
-
-
-def _is_shape(shape: Any) -> bool:
-    is_short = isinstance(shape, list) and len(shape) <= _MOST_DIMENSIONS
-    return is_short and all(type(size) is int and 0 <= size < _SIZE_LIMIT for size in shape)
+def _decode_slice(bounds: list[Any]) -> slice:
+    _require(len(bounds) == 3 and all(map(_is_bound, bounds)))
+    return slice(*bounds)
 
 
 def _decode_scalar(name: str, digits: str) -> Any:
-    # Only what is written: order of bytes, kind, size.
-    if not re.fullmatch(r"[<|][biufc]\d{1,2}", name):
-        return None
-    try:
-        dtype, content = np.dtype(name), bytes.fromhex(digits)
-    except (TypeError, ValueError):
-        return None
-    if not _is_plain(dtype) or len(content) != dtype.itemsize or (dtype.kind == "b" and content > b"\1"):
-        return None
-    # In the order of bytes of this machine, as scalars are.
+    # Text has a kind of its own.
+    _require(re.fullmatch(_PLAIN, name) is not None and "U" not in name)
+    dtype, content = np.dtype(name), bytes.fromhex(digits)
+    _require(len(content) == dtype.itemsize and (dtype.kind != "b" or content <= b"\1"))
+    # In the byte order of this machine, like all scalars.
     return np.frombuffer(content, dtype=dtype).astype(dtype.newbyteorder("="))[0]
 
 
-def _decode_strings(shape: tuple[int, ...], text: Array, lengths: Array) -> Array | None:
-    if text.dtype != np.uint8 or text.ndim != 1 or lengths.dtype != np.int64 or lengths.shape != (math.prod(shape),):
-        return None
-    # Python's integers cannot overflow.
-    whole, sizes, start = text.tobytes().decode("utf-8", "surrogatepass"), lengths.tolist(), 0
-    if any(size < 0 for size in sizes) or sum(sizes) != len(whole):
-        return None
-    found = np.empty(len(sizes), dtype=object)
-    for number, size in enumerate(sizes):
-        found[number], start = whole[start : start + size], start + size
-    return found.reshape(shape)
+def _decode_strings(shape: list[int], text: Array, lengths: Array) -> Array:
+    _require(text.dtype == np.uint8 and lengths.dtype == np.int64 and lengths.shape == (math.prod(shape),))
+    letters = io.StringIO(text.tobytes().decode("utf-8", "surrogatepass"), newline="")
+    strings = [letters.read(size) for size in lengths.tolist()]
+    _require([len(one) for one in strings] == lengths.tolist() and not letters.read())
+    return np.array(strings, dtype=object).reshape(shape)
 
 
-def _decode_csr(shape: tuple[int, int], data: Array, indices: Array, indptr: Array) -> sparse.csr_array | None:
+def _decode_csr(shape: list[int], data: Array, indices: Array, indptr: Array) -> sparse.csr_array:
     # The lengths first: SciPy would allocate by the shape.
-    if not data.ndim == indices.ndim == indptr.ndim == 1 or len(indptr) != shape[0] + 1:
-        return None
-    if not len(data) == len(indices) == indptr[-1] or data.dtype.kind not in _NUMBERS or not data.dtype.isnative:
-        return None
-    if indices.dtype != indptr.dtype or indptr.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
-        return None
-    rows = sparse.csr_array((data, indices, indptr), shape=shape)
+    _require(data.ndim == indices.ndim == indptr.ndim == 1 and len(shape) == 2 and len(indptr) == shape[0] + 1)
+    _require(len(data) == len(indices) == indptr[-1] and data.dtype.kind in "biufc" and data.dtype.isnative)
+    _require(indices.dtype == indptr.dtype and indptr.dtype in (np.dtype(np.int32), np.dtype(np.int64)))
+    rows = sparse.csr_array((data, indices, indptr), shape=tuple(shape))
     rows.check_format(full_check=True)
-    if rows.indices.dtype != indices.dtype:
-        # SciPy may choose a smaller type.
-        rows.indices, rows.indptr = indices, indptr
+    # SciPy may choose a smaller type.
+    rows.indices, rows.indptr = indices, indptr
     return rows
 
 
-def _decode_random_state(key: Array, position: int, gauss: Any) -> RandomState | None:
-    match gauss:
-        case [0 | 1, float()] if key.shape == (624,) and key.dtype == np.uint32 and 0 <= position <= 624:
-            generator = RandomState(0)
-            generator.set_state(("MT19937", key, position, *gauss))
-            return generator
-    return None
+def _decode_random_state(key: Array, position: int, gauss: list[Any]) -> RandomState:
+    _require(key.shape == (624,) and key.dtype == np.uint32 and type(position) is int and 0 <= position <= 624)
+    _require(len(gauss) == 2 and gauss[0] in (0, 1) and type(gauss[1]) is float)
+    generator = RandomState(0)
+    generator.set_state(("MT19937", key, position, *gauss))
+    return generator
+
+
+# How each kind of JSON object is read, and from which fields; some fields name .npy members.
+_DECODERS: dict[Any, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "float": ({"nan": math.nan, "inf": math.inf, "-inf": -math.inf}.__getitem__, ("value",)),
+    "path": (Path, ("value",)),
+    "text scalar": (_decode_text, ("value",)),
+    "tuple": (tuple, ("items",)),
+    "dict": (_decode_dict, ("items",)),
+    "slice": (_decode_slice, ("bounds",)),
+    "scalar": (_decode_scalar, ("type", "bytes")),
+    "array": (lambda member: member, ("member",)),
+    "strings": (_decode_strings, ("shape", "text", "lengths")),
+    "csr": (_decode_csr, ("shape", "data", "indices", "indptr")),
+    "random state": (_decode_random_state, ("key", "position", "gauss")),
+}
+_MEMBERS = ("member", "text", "lengths", "data", "indices", "indptr", "key")
 
 
 def write_array(file: Any, array: Array) -> dict[str, Any]:
@@ -266,121 +223,33 @@ def write_array(file: Any, array: Array) -> dict[str, Any]:
     return {"bytes": sum(map(len, parts)), "sha256": digest.hexdigest()}
 
 
-def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, digest: str) -> Array:
-    """Return the array of an .npy member whose digest is known; nothing is allocated before the sizes agree."""
+def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, facts: Any) -> Array:
+    """Return the array of an .npy member with this size and digest. Nothing is allocated before the sizes agree."""
     name = member.filename
     with cast(zipfile.ZipExtFile, archive.open(member)) as file:
-        start = file.read(10)
-        if start[:8] != npy.magic(1, 0) or len(start) < 10:
-            raise Refusal(f"{name} is no .npy array of version 1.0")
-        length = int.from_bytes(start[8:], "little")
-        if length > _MOST_HEADER_BYTES:
-            raise Refusal(f"{name} has a header of {length} bytes; at most {_MOST_HEADER_BYTES} are read")
-        header = file.read(length)
-        shape, order, dtype = _parse_header(header, member.file_size - 10 - length, name)
-        flat, hashed = np.empty(math.prod(shape), dtype=dtype), hashlib.sha256(start + header)
+        header = file.read(10)
+        header += file.read(int.from_bytes(header[8:], "little"))
+        words = _HEADER.fullmatch(header)
+        if words is None:
+            raise Refusal(f"{name} is no .npy array that kedge writes; perhaps it holds objects")
+        dtype, shape = np.dtype(words[1].decode()), tuple(map(int, re.findall(rb"\d+", words[3])))
+        # Python's integers cannot overflow. Zeros hide other sizes, which NumPy multiplies nevertheless.
+        apparent, n_bytes = (math.prod(sizes) * dtype.itemsize for sizes in ([size or 1 for size in shape], shape))
+        if len(shape) > _MOST_DIMENSIONS or apparent >= 2**63 or len(header) + n_bytes != member.file_size:
+            raise Refusal(f"{name} has shape {shape} of {dtype} but {member.file_size} bytes")
+        flat, digest = np.empty(math.prod(shape), dtype=dtype), hashlib.sha256(header)
         content = flat.view(np.uint8).data
-        for first in range(0, len(content), CHUNK):
-            part = content[first : first + CHUNK]
+        for first in range(0, n_bytes, _CHUNK):
+            part = content[first : first + _CHUNK]
             if file.readinto(part) != len(part):
                 raise Refusal(f"{name} ends too soon")
-            hashed.update(part)
+            digest.update(part)
         # Reading to the end makes zipfile compare its own checksum.
-        if file.read(1) or hashed.hexdigest() != digest:
-            raise Refusal(f"{name} does not match its checksum")
+        if file.read(1) or facts != {"bytes": member.file_size, "sha256": digest.hexdigest()}:
+            raise Refusal(f"{name} does not match its size and checksum")
     # NumPy's behaviour is undefined on bytes that are no values of their type.
-    highest = {"b": 1, "U": _LAST_CHARACTER}.get(dtype.kind)
-    if highest is not None and len(flat):
+    if dtype.kind in "bU" and len(flat):
         bits = np.uint8 if dtype.kind == "b" else np.dtype(np.uint32).newbyteorder(dtype.byteorder)
-        if flat.view(bits).max() > highest:
+        if flat.view(bits).max() > (1 if dtype.kind == "b" else _LAST_CHARACTER):
             raise Refusal(f"{name} holds values that are no {dtype}")
-    return flat.reshape(shape, order=order)
-
-
-def _parse_header(header: bytes, n_bytes: int, name: str) -> tuple[tuple[int, ...], Any, np.dtype[Any]]:
-    """Return shape, order and type of an array that takes this many bytes."""
-    words = _HEADER.fullmatch(header)
-    if words is None:
-        raise Refusal(f"{name} has a header that kedge does not write, perhaps for objects")
-    shape = tuple(int(size) for size in re.findall(rb"\d+", words[3]))
-    try:
-        dtype = np.dtype(words[1].decode())
-    except TypeError as error:
-        raise Refusal(f"{name} has a wrong header") from error
-    if not _is_plain(dtype):
-        raise Refusal(f"{name} holds {dtype}, not plain numbers or text")
-    # Python's integers cannot overflow. Zeros hide other sizes, which NumPy multiplies nevertheless.
-    apparent = math.prod(max(size, 1) for size in shape) * dtype.itemsize
-    if len(shape) > _MOST_DIMENSIONS or apparent >= _SIZE_LIMIT or math.prod(shape) * dtype.itemsize != n_bytes:
-        raise Refusal(f"{name} has shape {shape} of {dtype} but {n_bytes} bytes")
-    return shape, "F" if words[2] == b"True" else "C", dtype
-
-
-def declared_attributes(estimator: type[Any]) -> dict[str, Any]:
-    """Return the fitted attributes that a class annotates, each with its type: every fit has to leave them."""
-    return {name: kind for name, kind in get_type_hints(estimator).items() if _FITTED.fullmatch(name)}
-
-
-def find_fault(estimator: type[Any], attributes: Mapping[str, Any], fitted: bool) -> str | None:
-    """Return what is wrong with the attributes of a model beside its parameters; None if nothing is."""
-    own = estimator.__name__
-    for name in attributes:
-        if not _FITTED.fullmatch(name) and name not in _OF_MIXINS:
-            return f"{name!r} is no attribute of a fitted {own}"
-        if hasattr(estimator, name):
-            # A value in place of a method would change what the class does.
-            return f"attribute {name!r} would hide a member of {own}"
-    declared = declared_attributes(estimator) | _ALWAYS
-    missing = [name for name in declared if name not in attributes]
-    if fitted and missing:
-        return f"{own} lacks {', '.join(missing)}"
-    for name, kind in (declared | _SOMETIMES).items():
-        if name in attributes and not _holds(kind, attributes[name]):
-            expected = kind if isinstance(kind, str) else inspect.formatannotation(kind)
-            return f"attribute {name!r} of {own} is no {expected}"
-    return None
-
-
-def _holds(kind: Any, value: Any) -> bool:
-    """Whether a value is of an annotated type, or of a kind with a check of its own."""
-    if isinstance(kind, str):
-        return _CHECKS[kind](value)
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        return any(_holds(part, value) for part in parts)
-    if origin is list:
-        return isinstance(value, list) and all(_holds(parts[0], one) for one in value)
-    if origin is np.ndarray:
-        scalar = get_args(parts[1])[0]
-        families = [one for one in (np.integer, np.floating) if isinstance(scalar, type) and issubclass(scalar, one)]
-        return isinstance(value, np.ndarray) and all(issubclass(value.dtype.type, one) for one in families)
-    if kind is int or kind is float:
-        # For Python, a bool is an int and an int is a real number.
-        return not isinstance(value, bool) and isinstance(value, Real) and isinstance(value, Integral) == (kind is int)
-    return kind is Any or isinstance(value, origin or kind)
-
-
-def _is_array(value: Any, n_dimensions: int, kinds: str) -> bool:
-    return isinstance(value, np.ndarray) and value.ndim == n_dimensions and value.dtype.kind in kinds
-
-
-def _is_scaling(value: Any) -> bool:
-    fields = get_type_hints(ViewScaling)
-    is_whole = isinstance(value, dict) and set(value) == set(fields) and value["kind"] in SCALES
-    return is_whole and all(_holds(kind, value[field]) for field, kind in fields.items())
-
-
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "vector of int": lambda value: _is_array(value, 1, "iu"),
-    "vector of str": lambda value: _is_array(value, 1, "OU"),
-    "matrix": lambda value: _is_array(value, 2, "f"),
-    "list of scalings": lambda value: isinstance(value, list) and all(map(_is_scaling, value)),
-}
-# What every fit leaves, and what some leave.
-_ALWAYS: dict[str, Any] = {"labels_": "vector of int", "n_features_in_": int, "scalings_": "list of scalings"}
-_SOMETIMES: dict[str, Any] = {
-    "feature_names_in_": "vector of str",
-    "view_columns_": list,
-    "graph_": sparse.csr_array,
-    "embedding_": "matrix",
-}
+    return flat.reshape(shape, order="F" if words[2] == b"True" else "C")

@@ -5,17 +5,7 @@ from typing import Any
 
 
 def load_library(module: str, extra: str, purpose: str) -> Any:
-    """Return a module; an error that says what to install if it is absent.
-
-    Parameters
-    ----------
-    module : str
-        Name of the module.
-    extra : str
-        The extra of this package that brings it.
-    purpose : str
-        What it is needed for.
-    """
+    """Return a module; if it is missing, the error says what needs it and which extra of kedge brings it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""A file that is there whole or not at all."""
+"""Files that are replaced in one step, so that nobody sees an incomplete one."""
 
 import contextlib
 import os
@@ -11,10 +11,7 @@ from typing import BinaryIO
 
 @contextmanager
 def replace_whole(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file beside ``path`` that takes its place at the end; after an error nothing of it is left.
-
-    Of a symbolic link, what it points to is replaced.
-    """
+    """Yield a new file that replaces ``path``, or what a link there points to; an error leaves nothing behind."""
     target = Path(os.path.realpath(path))
     # Opened by name and not by ``tempfile``, so that others may read the file where the user's settings let them.
     partial = target.with_name(f".{secrets.token_hex(8)}.kedge-partial")

@@ -116,7 +116,7 @@ def test_idx_files_are_put_one_below_the_other(idx_files):
     [
         (gzip.compress(idx_bytes(np.zeros((7, 2, 3)))[:-1]), "holds 41 of 42 values"),
         (gzip.compress(idx_bytes(np.zeros((7, 2, 3))) + b"x"), "more than it declares"),
-        (gzip.compress(idx_bytes(np.zeros((7, 2, 3))))[:-12], "damaged"),
+        (gzip.compress(idx_bytes(np.zeros((7, 2, 3))))[:-12], "train-images.gz is damaged"),
         (gzip.compress(bytes([0, 0, 8, 3]) + b"\xff" * 12), "more than the set has"),
         (gzip.compress(bytes([0, 0, 13, 3]) + bytes(12)), "no idx file of bytes"),
         (b"", "cannot be read"),

@@ -10,9 +10,7 @@ import pytest
 from scipy import io
 
 from kedge.datasets import load, why_not_here
-from kedge.datasets.archive import write_archive
 from kedge.datasets.catalogue import CATALOGUE
-from kedge.datasets.content import Content
 from kedge.datasets.loading import cache_folder, data_folders
 
 
@@ -29,7 +27,7 @@ def put(folder, dataset, rows, mark):
     X = X.astype(np.float32)
     X[0, 0] = mark
     folder.mkdir(parents=True, exist_ok=True)
-    write_archive(folder / dataset.file_name, Content((X,), y), dataset)
+    np.savez(folder / dataset.file_name, X=X, y=y)
 
 
 def test_folders_come_in_their_order_and_before_the_cache(

@@ -1,5 +1,6 @@
-"""From the public home into the cache: whole or not at all, for any number of processes."""
+"""From the public home into the cache: complete files only, for any number of processes."""
 
+import contextlib
 import dataclasses
 import errno
 import pickle
@@ -11,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from kedge.datasets.archive import read_archive
 from kedge.datasets.catalogue import Home, PublicFile
 from kedge.datasets.download import obtain
 
@@ -32,18 +32,19 @@ def stored_names(cache):
     return sorted(str(path.relative_to(cache)) for path in cache.rglob("*") if path.is_file())
 
 
-def test_a_set_is_stored_whole_and_its_public_file_removed(small_set, small_rows, tmp_path):
-    content = obtain(small_set, tmp_path)
-    np.testing.assert_array_equal(content.views[0], small_rows[0])
-    assert stored_names(tmp_path) == ["Small.npz", "downloads/small.lock"]
-    np.testing.assert_array_equal(read_archive(tmp_path / "Small.npz", small_set).views[0], small_rows[0])
+def test_the_public_file_of_a_set_is_stored_once(small_set, small_rows, small_file, server, tmp_path):
+    for _ in range(2):
+        np.testing.assert_array_equal(obtain(small_set, tmp_path).views[0], small_rows[0])
+    assert stored_names(tmp_path) == ["small.data", "small.lock"]
+    assert (tmp_path / "small.data").read_bytes() == small_file
+    assert len(server.requests) == 1
 
 
 def test_an_interrupted_set_is_continued_by_the_next_call(small_set, small_rows, server, tmp_path):
     server.cut_after = 300_000
     with pytest.raises(ConnectionError, match=r"data set 'small' could not be downloaded: .* next call continues"):
         obtain(small_set, tmp_path)
-    assert "Small.npz" not in stored_names(tmp_path)
+    assert "small.data" not in stored_names(tmp_path)
     np.testing.assert_array_equal(obtain(small_set, tmp_path).views[0], small_rows[0])
     assert [wanted is not None for _, wanted in server.requests] == [False, True]
 
@@ -52,7 +53,7 @@ def test_other_content_than_expected_leaves_nothing_behind(small_set, server, sm
     server.files["small.data"] = small_file.replace(b"9", b"8")
     with pytest.raises(ValueError, match=r"does not hold small: SHA-256 of the content expected \w{64}, got \w{64}"):
         obtain(small_set, tmp_path)
-    assert stored_names(tmp_path) == ["downloads/small.lock"]
+    assert stored_names(tmp_path) == ["small.lock"]
     server.files["small.data"] = small_file
     obtain(small_set, tmp_path)
 
@@ -74,21 +75,24 @@ def test_failure_says_what_where_and_what_to_do(small_set, server, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_a_full_disk_while_storing_leaves_no_half_file(small_set, tmp_path, monkeypatch):
-    def fill_up(file, **arrays):
-        file.write(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
+def test_a_full_disk_leaves_no_half_file_under_the_name(small_set, tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def full_at_once(*arguments):
+        def advance(count):
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("kedge.datasets.archive.np.savez_compressed", fill_up)
+        yield advance
+
+    monkeypatch.setattr("kedge.datasets.download.show_progress", full_at_once)
     with pytest.raises(OSError, match=r"'small' cannot be stored in .*: disk full; set KEDGE_DATA") as caught:
         obtain(small_set, tmp_path)
     assert caught.value.errno == errno.ENOSPC
-    assert stored_names(tmp_path) == ["downloads/small.lock", "downloads/small/small.data"]
+    assert stored_names(tmp_path) == ["small.data.part", "small.lock"]
 
 
 def test_a_cache_that_cannot_be_made_is_one_clear_error(small_set, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OSError, match=r"'small' cannot be stored in .*file: Not a directory"):
+    with pytest.raises(OSError, match=r"'small' cannot be stored in .*file: File exists"):
         obtain(small_set, tmp_path / "file")
 
 
@@ -107,7 +111,7 @@ def test_two_processes_at_once_download_once_and_agree(small_set, small_rows, se
         digest, errors = other.communicate(timeout=60)
     assert (digest.decode().strip(), errors) == (small_set.digest, b"")
     assert len(server.requests) == 1
-    assert stored_names(tmp_path) == ["Small.npz", "downloads/small.lock"]
+    assert stored_names(tmp_path) == ["small.data", "small.lock"]
 
 
 def test_many_threads_at_once_agree(small_set, server, tmp_path):

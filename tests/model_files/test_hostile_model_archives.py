@@ -49,7 +49,7 @@ def test_wrong_checksum_of_an_array_is_refused(path):
     description, parts = read_parts(path)
     name = description["attributes"]["labels_"]["member"]
     parts[name] = as_npy(np.ones(30, dtype=int))
-    refused(write_parts(path, description, parts, sealed=False), f"{name} does not match its checksum")
+    refused(write_parts(path, description, parts, sealed=False), f"{name} does not match its size and checksum")
 
 
 def test_wrong_checksum_of_the_description_is_refused(path):
@@ -60,7 +60,7 @@ def test_wrong_checksum_of_the_description_is_refused(path):
 def test_wrong_size_in_the_description_is_refused(path):
     description, parts = read_parts(path)
     description["members"]["array_0.npy"]["bytes"] += 1
-    refused(write_parts(path, description, parts, sealed=False), "no proper size and checksum of array_0.npy")
+    refused(write_parts(path, description, parts, sealed=False), "array_0.npy does not match its size and checksum")
 
 
 NAMES = ["../evil.npy", "/etc/evil.npy", "..\\evil.npy", "array_0.npy/../../x", "array_00.npy", "C:evil.npy", "sub/"]
@@ -109,7 +109,7 @@ def test_link_or_folder_as_a_member_is_refused(path, kind):
     write_parts(path, description, parts)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(info, b"/etc/passwd")
-    refused(path, "array_99.npy is a link or another special file")
+    refused(path, "array_99.npy is .* or a special file")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
@@ -119,7 +119,7 @@ def test_compressed_bomb_is_refused_without_memory(path, method):
     assert path.stat().st_size < 100_000
     tracemalloc.start()
     try:
-        refused(path, "is compressed, which kedge does not do")
+        refused(path, "array_0.npy is compressed, .* which kedge does not write")
         assert tracemalloc.get_traced_memory()[1] < 2e6
     finally:
         tracemalloc.stop()
@@ -136,7 +136,7 @@ def with_directory_field(path, name, offset, form, value):
 
 def test_encrypted_member_is_refused(path):
     with_directory_field(path, b"array_0.npy", 8, "<H", 1)
-    refused(path, "array_0.npy is encrypted")
+    refused(path, "array_0.npy is compressed, encrypted")
 
 
 def test_members_that_overlap_are_refused(path):
@@ -164,7 +164,7 @@ def test_long_list_of_contents_is_refused_without_memory(tmp_path):
     (tmp_path / "model.kedge").write_bytes(directory + end)
     tracemalloc.start()
     try:
-        refused(tmp_path / "model.kedge", "list of contents is too long")
+        refused(tmp_path / "model.kedge", "its list of contents or model.json has more than 4194304 bytes")
         assert tracemalloc.get_traced_memory()[1] < 1e6
     finally:
         tracemalloc.stop()

@@ -23,7 +23,7 @@ from kedge.model_files import ModelFileError
 
 
 def test_newer_format_asks_for_an_upgrade(path):
-    refused(change_description(path, version=3), "written by a newer kedge, in version 3 .*; upgrade kedge")
+    refused(change_description(path, version=3), "it has version 3 of the format, .*; upgrade kedge")
 
 
 @pytest.mark.parametrize("fields", [{"format": "other"}, {"version": "1"}, {"version": True}])
@@ -32,7 +32,7 @@ def test_other_format_is_no_model(path, fields):
 
 
 def test_version_that_never_was_is_refused(path):
-    refused(change_description(path, version=0), "no version 0")
+    refused(change_description(path, version=0), "it has version 0 of the format")
 
 
 @pytest.mark.parametrize("name", ["Popen", "os.system", "Baseline", "sgl"])
@@ -93,16 +93,16 @@ def test_scaling_with_other_fields_is_refused(path):
         if isinstance(part, dict):
             del parts[part["member"]]
     description["attributes"]["scalings_"] = [scaling]
-    refused(write_parts(path, description, parts), "'scalings_' of SGL is no list of scalings")
+    refused(write_parts(path, description, parts), "'scalings_' of SGL is no list.*ViewScaling")
 
 
 @pytest.mark.parametrize("name", ["predict", "__class__", "_weighting", "__dict__", "note", "a b_"])
 def test_attribute_in_place_of_a_method_is_refused(path, name):
-    refused(change_attribute(path, name, 1), "no attribute of a fitted SGL|would hide a member")
+    refused(change_attribute(path, name, 1), "no attribute of a fitted SGL")
 
 
 def test_attribute_in_place_of_a_parameter_is_refused(path):
-    refused(change_attribute(path, "n_clusters", 1), "'n_clusters' is a parameter")
+    refused(change_attribute(path, "n_clusters", 1), "'n_clusters' is no attribute of a fitted SGL")
 
 
 BAD_VALUES = [
@@ -137,7 +137,7 @@ BAD_VALUES = [
 
 @pytest.mark.parametrize("value", BAD_VALUES, ids=str)
 def test_value_that_is_none_of_the_known_kinds_is_refused(path, value):
-    refused(change_attribute(path, "extra_", value), "unknown kind|is no |should have the fields|missing or used twice")
+    refused(change_attribute(path, "extra_", value), "'extra_' is no |missing or used twice")
 
 
 def csr_value(shape):
@@ -164,7 +164,7 @@ def test_sparse_array_with_wrong_parts_is_refused(path, parts):
     shape, data, indices, indptr = parts
     indices, indptr = np.array(indices, dtype=np.int64), np.array(indptr, dtype=np.int64)
     members = {"_100": as_npy(np.array(data, dtype=float)), "_101": as_npy(indices), "_102": as_npy(indptr)}
-    refused(change_attribute(path, "extra_", csr_value(shape), **members), "extra_|ind")
+    refused(change_attribute(path, "extra_", csr_value(shape), **members), "'extra_' is no csr")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,9 @@ def test_sparse_array_of_wrong_types_is_refused(path, kinds):
     members = [as_npy(np.array([0], dtype=kinds[0])), as_npy(np.array([0], dtype=kinds[1]))]
     members += [as_npy(np.array([0, 1], dtype=kinds[2]))]
     value = csr_value([1, 4])
-    refused(change_attribute(path, "extra_", value, _100=members[0], _101=members[1], _102=members[2]), "CSR|objects")
+    refused(
+        change_attribute(path, "extra_", value, _100=members[0], _101=members[1], _102=members[2]), "is no csr|objects"
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_sparse_array_of_wrong_types_is_refused(path, kinds):
 def test_strings_whose_lengths_are_wrong_are_refused(path, shape, text, lengths):
     value = {"kind": "strings", "shape": shape, "text": "array_100.npy", "lengths": "array_101.npy"}
     members = {"_100": as_npy(np.frombuffer(text, np.uint8)), "_101": as_npy(np.array(lengths, dtype=np.int64))}
-    refused(change_attribute(path, "extra_", value, **members), "array of strings|decode|shape|maximum")
+    refused(change_attribute(path, "extra_", value, **members), "'extra_' is no strings")
 
 
 @pytest.mark.parametrize(
@@ -249,17 +251,17 @@ def test_array_that_is_not_plain_is_refused_without_memory(path, content):
     change_labels(path, content)
     tracemalloc.start()
     try:
-        refused(path, r"array_\d+.npy (is no .npy|has a header|has a wrong header|holds|has shape)")
+        refused(path, r"array_\d+.npy (is no .npy|holds|has shape)")
         assert tracemalloc.get_traced_memory()[1] < 3e6  # the buffers of a read, which are of a megabyte
     finally:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("depth", [101, 2_000_000])
+@pytest.mark.parametrize("depth", [2_000, 2_000_000])
 def test_deep_description_is_refused(path, depth):
-    description, parts = read_parts(path)
-    text = b'{"format": "kedge model", "version": 1, "x": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
-    refused(write_parts(path, description, parts, text=text), "nested more than 100 levels deep")
+    text = b'{"format": "kedge model", "version": 1, "class": "SGL", "fitted": false, "parameters": {}, "left_out": [],'
+    text += b' "members": {}, "attributes": {"x_": ' + b"[" * depth + b"]" * depth + b"}}"
+    refused(write_parts(path, {}, {}, text=text), "maximum recursion depth exceeded")
 
 
 def test_brackets_in_text_are_not_nesting(tmp_path):
@@ -297,9 +299,9 @@ def test_description_takes_fifty_times_its_size_at_most(path, item):
 
 
 CHANGES = {
-    "infinity": (lambda text: text.replace('"n_iter_": ', '"n_iter_": Infinity, "x_": '), "number Infinity"),
-    "out of range": (lambda text: text.replace('"n_iter_": ', '"n_iter_": 1e999, "x_": '), "out of range"),
-    "many digits": (lambda text: text.replace('"n_iter_": ', f'"n_iter_": {"9" * 100_000}, "x_": '), "1000 digits"),
+    "infinity": (lambda text: text.replace('"n_iter_": ', '"n_iter_": Infinity, "x_": '), "no finite number"),
+    "out of range": (lambda text: text.replace('"n_iter_": ', '"n_iter_": 1e999, "x_": '), "no finite number"),
+    "many digits": (lambda text: text.replace('"n_iter_": ', f'"n_iter_": {"9" * 100_000}, "x_": '), "no JSON"),
     "said twice": (lambda text: text.replace('"n_iter_": ', '"n_iter_": 1, "n_iter_": '), "says something twice"),
     "no JSON": (lambda text: text[:-1], "no JSON"),
     "a list": (lambda text: f"[{text}]", "no model file"),

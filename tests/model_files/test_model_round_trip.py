@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 import kedge
 from kedge.baselines import available
 from kedge.datasets import make_multiview, make_union_of_subspaces
-from kedge.model_values import declared_attributes
+from kedge.model_files import declared_attributes
 
 X, _ = make_union_of_subspaces(45, n_subspaces=3, dim=2, ambient_dim=8, random_state=0)
 VIEWS = make_multiview(45, random_state=0)[0]

@@ -14,10 +14,11 @@ FileForm = Literal["matlab", "alphadigits", "idx", "table", "leading rows"]
 class PublicFile:
     """One file of a data set as its publisher offers it."""
 
-    name: str  # Name of the file, in a data folder and on the way to the cache.
-    # Where the same bytes can be had, tried in order; none if it can only be put in place by hand.
+    name: str
+    # Where to get the same bytes, tried in order; empty if users have to put the file in place themselves.
     urls: tuple[str, ...] = ()
-    sha256: str | None = None  # Checksum of the file, where it is firmly known.
+    # Checksum of the file, if it is known for certain.
+    sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,42 +40,28 @@ class Dataset:
 
     Attributes
     ----------
-    name : str
-        Name for :func:`kedge.datasets.load`.
-    title : str
-        Name in words.
+    name, title : str
+        Name for :func:`kedge.datasets.load`, and in words.
     status : str
-        "exact" (the public data themselves), "re-extracted" (same objects, features computed anew), "stand-in" (other
-        data of like shape), "synthesised" (made by rule), "partial" (some rows of the public data) or "not available
-        here" (only a file that you put in place can be loaded).
-    n_rows : int
-        Number of rows.
+        "exact" (the public data), "re-extracted" (same objects, features computed anew), "stand-in" (other data of
+        similar shape), "synthesised" (made by rule), "partial" (some rows of the public data) or "not available here"
+        (load works only with a file that you put in place).
+    n_rows, n_clusters : int
+        Number of rows, and of classes of the labels.
     widths : tuple of int
         Number of features of each view.
-    n_clusters : int
-        Number of classes of the labels.
     licence, source, public_home : str
-        Terms of use, who made the data, and the page or address where they live.
+        Terms of use, who made the data, and where they live.
     description : str
         What rows, values and labels are, and how the set differs from the one of the paper, if it does.
-    file_name : str
-        Name of the kedge file (npz) of the set.
-    view_names : tuple of str
-        Names of the views; empty for a single view.
-    most_stored : tuple of int
-        For sparse views the largest number of stored values; empty for dense ones.
-    digest : str or None
-        SHA-256 of the content, see :func:`kedge.datasets.content.digest_content`.
-    leading_digest : tuple of (int, str) or None
-        Number of leading rows and their digest, where only these are known.
-    class_sizes : tuple of int
-        Number of rows of each class, where they are known and the digest is not.
-    homes : tuple of Home
-        Public files that it can be converted from.
-    stand_in : str or None
-        Name of the data set to use in its place.
-    why_not : str
-        Why it cannot be downloaded; empty if it can.
+    file_name, homes : str, tuple of Home
+        Name of the kedge file (npz) of the set, and the public files that it can be converted from.
+    view_names, most_stored : tuple of str, tuple of int
+        Names of the views, empty for a single view; for sparse views the largest numbers of stored values.
+    digest, leading_digest, class_sizes : str, tuple of (int, str), tuple of int
+        What is known of the content: its SHA-256, or a number of leading rows and theirs, or the rows of each class.
+    stand_in, why_not : str or None, str
+        Name of the data set to use in its place, and why it cannot be downloaded; empty if it can.
     """
 
     name: str
@@ -98,11 +85,6 @@ class Dataset:
     why_not: str = ""
 
     @property
-    def n_features(self) -> int | tuple[int, ...]:
-        """Number of features, or the widths of the views."""
-        return self.widths if self.view_names else self.widths[0]
-
-    @property
     def keys(self) -> tuple[str, ...]:
         """Name of each view's array in the kedge file."""
         return tuple(f"view{i}" for i in range(len(self.widths))) if self.view_names else ("X",)
@@ -113,7 +95,7 @@ class Dataset:
         return any(home.is_downloadable for home in self.homes)
 
     def __repr__(self) -> str:
-        """Return one line with what matters for choosing."""
+        """Return one line with the facts that help to choose a set."""
         size = f"{self.n_rows} x {' + '.join(map(str, self.widths))}"
         return (
             f"<{self.name}: {self.title}; {self.status}; {size}, {self.n_clusters} clusters; "
@@ -121,16 +103,10 @@ class Dataset:
         )
 
 
-def _read_sets() -> dict[str, Dataset]:
-    declared = tomllib.loads(Path(__file__).with_name("sets.toml").read_text(encoding="utf-8"))
-    return {name: _make_dataset(name, facts) for name, facts in declared.items()}
-
-
 def _make_dataset(name: str, facts: dict[str, Any]) -> Dataset:
-    homes = [
-        Home(tuple(PublicFile(**_with_tuples(file)) for file in home["files"]), home["form"])
-        for home in facts.pop("homes", [])
-    ]
+    homes = []
+    for home in facts.pop("homes", []):
+        homes.append(Home(tuple(PublicFile(**_with_tuples(file)) for file in home["files"]), home["form"]))
     return Dataset(name=name, homes=tuple(homes), **_with_tuples(facts))
 
 
@@ -138,7 +114,8 @@ def _with_tuples(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
 
 
-CATALOGUE = _read_sets()
+_DECLARED = tomllib.loads(Path(__file__).with_name("sets.toml").read_text(encoding="utf-8"))
+CATALOGUE = {name: _make_dataset(name, facts) for name, facts in _DECLARED.items()}
 
 
 def available() -> list[Dataset]:
@@ -147,8 +124,8 @@ def available() -> list[Dataset]:
     Returns
     -------
     datasets : list of Dataset
-        Name, title, status, sizes, licence, source and public home of each. A name in the list says that kedge knows
-        the set, not that its file is on this machine.
+        Name, title, status, sizes, licence, source and public home of each. The list does not say whether the file of
+        a set is on this machine.
 
     Examples
     --------
@@ -160,7 +137,7 @@ def available() -> list[Dataset]:
 
 
 def find_dataset(name: str) -> Dataset:
-    """Return the data set of that name, in any mixture of cases."""
+    """Return the data set of that name, in upper or lower case."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {type(name).__name__}")
     key = name.strip().lower()

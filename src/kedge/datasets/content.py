@@ -1,11 +1,20 @@
-"""Rows and labels of a data set in one form, checked against the catalogue."""
+"""Rows and labels of a data set, checked against the catalogue, and kedge files that hold them.
+
+A kedge file is an npz. Dense views are stored under ``X`` or ``view0``, ``view1``, ..., sparse ones as the CSR parts
+``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``; the labels under ``y``. Other members are ignored.
+"""
 
 import hashlib
+import lzma
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -17,6 +26,8 @@ Array = NDArray[Any]
 LARGEST_WHOLE = 1 << 24
 # Values hashed at a time, so that no second copy of a large array is made.
 BLOCK_VALUES = 1 << 22
+# What a broken or hostile archive makes the standard library and NumPy raise.
+READ_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,7 @@ class Content:
 
 
 def check_content(views: Sequence[Any], labels: Array, dataset: Dataset, origin: str) -> Content:
-    """Bring rows and labels to the form in which they are handed out; refuse what the catalogue does not describe.
+    """Bring rows and labels into the form that users get, and refuse what the catalogue does not describe.
 
     Whole numbers become float32, other values keep their type; dense views are C-ordered, sparse ones CSR arrays with
     sorted int32 indices. The catalogue decides which of the two a view is, not the file. Labels may start anywhere.
@@ -43,42 +54,38 @@ def check_content(views: Sequence[Any], labels: Array, dataset: Dataset, origin:
         if not np.isfinite(checked[-1].data if dataset.most_stored else checked[-1]).all():
             raise ValueError(f"{origin}: {key} holds NaN or infinity")
     content = Content(tuple(checked), _labels_from_zero(labels, dataset, origin))
-    _verify(content, dataset, origin)
+    sizes = tuple(np.bincount(content.labels).tolist())
+    if dataset.class_sizes and sizes != dataset.class_sizes:
+        raise ValueError(f"{origin} does not hold {dataset.name}: class sizes {sizes}, expected {dataset.class_sizes}")
+    n_rows, expected_digest = dataset.leading_digest or (None, dataset.digest)
+    found = digest_content(content, n_rows) if expected_digest else None
+    if found != expected_digest:
+        wrong = f"SHA-256 of {f'the first {n_rows} rows' if n_rows else 'the content'}"
+        raise ValueError(f"{origin} does not hold {dataset.name}: {wrong} expected {expected_digest}, got {found}")
     return content
 
 
 def digest_content(content: Content, n_rows: int | None = None) -> str:
-    """SHA-256 of the values: type, shape and little-endian bytes of each array in turn.
-
-    With ``n_rows`` only that many leading rows count.
-    """
+    """SHA-256 of type, shape and little-endian bytes of each array, of all rows or of the first ``n_rows``."""
     digest = hashlib.sha256()
     for view in content.views:
         rows = view if n_rows is None else view[:n_rows]
         digest.update(f"{'csr' if sparse.issparse(rows) else 'dense'} {rows.shape}\n".encode())
-        arrays = (rows.indptr, rows.indices, rows.data) if sparse.issparse(rows) else (rows,)
-        for array in arrays:
+        for array in (rows.indptr, rows.indices, rows.data) if sparse.issparse(rows) else (rows,):
             _add_array(digest, array)
     _add_array(digest, content.labels[:n_rows])
     return digest.hexdigest()
 
 
-def smallest_exact(values: Array) -> Array:
-    """Whole numbers in the smallest integer type that holds them; other values as they are."""
-    if values.dtype.kind == "f" and not _is_whole(values):
-        return values
-    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    return values.astype(np.result_type(np.min_scalar_type(low), np.min_scalar_type(high)))
-
-
 def _add_array(digest: Any, array: Array) -> None:
-    digest.update(f"{array.dtype.newbyteorder('<').str} {array.shape}\n".encode())
+    dtype = array.dtype.newbyteorder("<")
+    digest.update(f"{dtype.str} {array.shape}\n".encode())
     for block in _blocks(array):
-        digest.update(np.ascontiguousarray(block, dtype=array.dtype.newbyteorder("<")).data)
+        digest.update(np.ascontiguousarray(block, dtype=dtype).data)
 
 
 def _blocks(array: Array) -> Iterator[Array]:
-    """Leading slices of a C-ordered array, a few MiB each."""
+    """Yield leading slices of a C-ordered array, a few MiB each."""
     rows = max(1, BLOCK_VALUES // max(1, array[:1].size))
     return (array[start : start + rows] for start in range(0, len(array), rows))
 
@@ -117,23 +124,67 @@ def _labels_from_zero(labels: Array, dataset: Dataset, origin: str) -> NDArray[n
     from_zero: NDArray[np.int64] = labels.astype(np.int64) - int(labels.min())
     classes = np.unique(from_zero)
     if len(classes) != dataset.n_clusters or classes[-1] != dataset.n_clusters - 1:
-        raise ValueError(
-            f"{origin}: labels have {len(classes)} classes from {int(labels.min())} to {int(labels.max())}, "
-            f"{dataset.name} has {dataset.n_clusters} numbered one after the other"
-        )
+        found = f"{len(classes)} classes from {int(labels.min())} to {int(labels.max())}"
+        raise ValueError(f"{origin}: labels have {found}, {dataset.name} has {dataset.n_clusters} in a row")
     return from_zero
 
 
-def _verify(content: Content, dataset: Dataset, origin: str) -> None:
-    """Compare with what the catalogue knows of the values."""
-    sizes = tuple(np.bincount(content.labels).tolist())
-    if dataset.class_sizes and sizes != dataset.class_sizes:
-        raise ValueError(f"{origin} does not hold {dataset.name}: class sizes {sizes}, expected {dataset.class_sizes}")
-    known = [(None, dataset.digest)] if dataset.digest else [dataset.leading_digest] if dataset.leading_digest else []
-    for n_rows, expected in known:
-        found = digest_content(content, n_rows)
-        if found != expected:
-            part = f"the first {n_rows} rows" if n_rows else "the content"
-            raise ValueError(
-                f"{origin} does not hold {dataset.name}: SHA-256 of {part} expected {expected}, got {found}"
-            )
+def read_archive(path: Path, dataset: Dataset) -> Content:
+    """Return rows and labels of a kedge file.
+
+    Shapes and types are compared with the catalogue before any array is read, so a small file cannot fill the memory.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            views = [_read_view(archive, key, i, dataset) for i, key in enumerate(dataset.keys)]
+            labels = _read_member(archive, "y", (dataset.n_rows,))
+    except READ_ERRORS as error:
+        raise ValueError(f"{path} cannot be read ({one_line(error)}); it is damaged or no npz file") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {one_line(error)}") from error
+    return check_content(views, labels, dataset, str(path))
+
+
+def one_line(error: BaseException) -> str:
+    """Return the message of an error without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _read_view(archive: zipfile.ZipFile, key: str, number: int, dataset: Dataset) -> Any:
+    shape = (dataset.n_rows, dataset.widths[number])
+    if not dataset.most_stored:
+        return _read_member(archive, key, shape)
+    data = _read_member(archive, f"{key}_data", None, dataset.most_stored[number])
+    indices = _read_member(archive, f"{key}_indices", data.shape)
+    indptr = _read_member(archive, f"{key}_indptr", (shape[0] + 1,))
+    declared = tuple(_read_member(archive, f"{key}_shape", (2,)).tolist())
+    if declared != shape:
+        raise ValueError(f"{key} has shape {declared}, {dataset.name} has {shape}")
+    if indices.dtype.kind == "f" or indptr.dtype.kind == "f":
+        raise ValueError(f"indices of {key} are not whole numbers")
+    # In 64 bits first, so that an index too large for 32 is seen and not wrapped.
+    rows = sparse.csr_array((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
+    rows.check_format(full_check=True)
+    return rows
+
+
+def _read_member(archive: zipfile.ZipFile, key: str, shape: tuple[int, ...] | None, most: int | None = None) -> Array:
+    """Read one array if its header declares this shape, or a vector of at most so many values."""
+    if f"{key}.npy" not in archive.namelist():
+        raise ValueError(f"no array {key!r} in it")
+    with archive.open(f"{key}.npy") as file:
+        if npy.read_magic(file) != (1, 0):
+            raise ValueError(f"{key} is no npy array of version 1.0")
+        found, _, dtype = npy.read_array_header_1_0(file)
+        if dtype.kind not in "buif" or dtype.itemsize > 8:
+            raise ValueError(f"{key} holds {dtype}, not numbers of at most 8 bytes")
+        if shape is not None and found != shape:
+            raise ValueError(f"{key} has shape {found}, expected {shape}")
+        if most is not None and (len(found) != 1 or found[0] > most):
+            raise ValueError(f"{key} has shape {found}, expected at most {most} values")
+        file.seek(0)
+        array: Array = npy.read_array(file, allow_pickle=False)
+        # Reading to the end makes zipfile compare the checksum.
+        if file.read(1):
+            raise ValueError(f"{key} is longer than its header says")
+    return array

@@ -1,6 +1,7 @@
 """Public files in their own formats, read into rows and labels."""
 
 import gzip
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import io, sparse
 
 from kedge.datasets.catalogue import Dataset, FileForm
-from kedge.datasets.content import Content, check_content
+from kedge.datasets.content import Array, Content, check_content, one_line
 
-Array = NDArray[Any]
 RowsAndLabels = tuple[list[Any], Array]
 
 # Names that labels have in the .mat files of clustering papers.
@@ -28,13 +27,12 @@ def convert_files(paths: Sequence[Path], form: FileForm, dataset: Dataset) -> Co
         views, labels = READERS[form](paths, dataset)
     # Readers of MATLAB files raise almost anything on damaged input.
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{origin} cannot be read as {dataset.name} ({reason})") from error
+        raise ValueError(f"{origin} cannot be read as {dataset.name} ({one_line(error)})") from error
     return check_content(views, labels, dataset, origin)
 
 
 def read_matlab(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
-    """Find each view by its shape, rows or columns being samples, and the labels by their number and name."""
+    """Find each view by its shape, in this or the transposed form, and the labels by their number and name."""
     (path,) = paths
     matrices: dict[str, Any] = {}
     for name, values in io.loadmat(path).items():
@@ -45,11 +43,10 @@ def read_matlab(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
     matrices = {name: values for name, values in matrices.items() if _is_matrix(values)}
     views = [_matrix_of_width(matrices, dataset.n_rows, width) for width in dataset.widths]
     vectors = {name: values for name, values in matrices.items() if sorted(values.shape) == [1, dataset.n_rows]}
-    named = {name: values for name, values in vectors.items() if name.lower() in LABEL_NAMES}
-    candidates = named or vectors
-    if len(candidates) != 1:
-        raise ValueError(f"{len(candidates)} vectors of {dataset.n_rows} labels in it")
-    (labels,) = candidates.values()
+    vectors = {name: values for name, values in vectors.items() if name.lower() in LABEL_NAMES} or vectors
+    if len(vectors) != 1:
+        raise ValueError(f"{len(vectors)} vectors of {dataset.n_rows} labels in it")
+    (labels,) = vectors.values()
     return views, np.ravel(labels.toarray() if sparse.issparse(labels) else labels)
 
 
@@ -71,10 +68,7 @@ def read_idx(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
 
 
 def read_table(paths: Sequence[Path], dataset: Dataset, *, only_leading: bool = False) -> RowsAndLabels:
-    """Read tables of whole numbers, one below the other; the last column holds the labels.
-
-    With ``only_leading`` they are read as far as the rows of the set go.
-    """
+    """Stack tables of whole numbers with the labels in the last column; ``only_leading`` ignores surplus rows."""
     tables: list[Array] = []
     # One row more than expected is enough to see that a table is too long.
     n_left = dataset.n_rows + (not only_leading)
@@ -95,9 +89,8 @@ READERS: dict[FileForm, Callable[[Sequence[Path], Dataset], RowsAndLabels]] = {
 
 
 def _is_matrix(values: Any) -> bool:
-    return (
-        (isinstance(values, np.ndarray) or sparse.issparse(values)) and values.ndim == 2 and values.dtype.kind in "buif"
-    )
+    is_array = isinstance(values, np.ndarray) or sparse.issparse(values)
+    return is_array and values.ndim == 2 and values.dtype.kind in "buif"
 
 
 def _matrix_of_width(matrices: dict[str, Any], n_rows: int, width: int) -> Any:
@@ -110,7 +103,7 @@ def _matrix_of_width(matrices: dict[str, Any], n_rows: int, width: int) -> Any:
 
 
 def _read_idx_file(path: Path, limit: int) -> Array:
-    """Read an idx file of unsigned bytes, which may be compressed, of at most so many values."""
+    """Read an idx file of at most ``limit`` unsigned bytes, compressed or not."""
     with path.open("rb") as plain:
         is_compressed = plain.read(2) == b"\x1f\x8b"
     try:
@@ -119,7 +112,7 @@ def _read_idx_file(path: Path, limit: int) -> Array:
             if zeros or kind != 8 or n_axes > 3:
                 raise ValueError(f"{path.name} is no idx file of bytes")
             shape = tuple(int.from_bytes(file.read(4)) for _ in range(n_axes))
-            size = int(np.prod(shape, dtype=object))
+            size = math.prod(shape)
             if size > limit:
                 raise ValueError(f"{path.name} declares {shape} values, more than the set has")
             data = file.read(size + 1)

@@ -30,14 +30,13 @@ def make_union_of_subspaces(
 ) -> tuple[Array, NDArray[np.int64]]:
     """Draw rows of unit length from random linear subspaces.
 
-    A row is a Gaussian combination of an orthonormal basis of its subspace, scaled to unit length; noise is added
-    after that. The rows are drawn in blocks straight into the result, so that memory beyond the result stays at a few
-    MiB.
+    A row is a Gaussian combination of an orthonormal basis of its subspace, scaled to unit length, plus noise. Memory
+    beyond the result stays at a few MiB.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of rows, at least one per subspace. The subspaces get equally many, up to one.
+        Number of rows, at least one per subspace, split as evenly as possible.
     n_subspaces : int, default=5
         Number of subspaces.
     dim : int or sequence of int, default=6
@@ -49,8 +48,7 @@ def make_union_of_subspaces(
     orthogonal : bool, default=False
         Make the subspaces orthogonal to each other; their dimensions must then add up to at most ``ambient_dim``.
     nonnegative : bool, default=False
-        Take absolute values of the combinations: of each subspace only the cone spanned by its basis is seen, never
-        both x and -x.
+        Combine with absolute values only: rows lie in the cone that the basis spans, and x and -x never both occur.
     random_state : int, RandomState instance or None, default=None
         Seed of bases, rows and their order.
     dtype : {float64, float32}, default=float64
@@ -74,7 +72,7 @@ def make_union_of_subspaces(
     check_scalar(n_samples, "n_samples", Integral, min_val=n_subspaces)
     check_scalar(ambient_dim, "ambient_dim", Integral, min_val=1)
     check_scalar(noise, "noise", Real, min_val=0)
-    dims = _one_per("dim", dim, "subspace", n_subspaces, max_val=ambient_dim)
+    dims = _one_per("dim", dim, "subspace", n_subspaces, min_val=1, max_val=ambient_dim)
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
     random_state = check_random_state(random_state)
@@ -104,13 +102,13 @@ def make_multiview(
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
     """Draw clusters that several views show in different ways.
 
-    Rows lie around ``n_clusters`` centres of a hidden space with as many dimensions. Each view is another random linear
-    image of that space, with its own units (views differ by orders of magnitude), its own origin and its own noise.
+    Rows lie around ``n_clusters`` centres of a hidden space with as many dimensions. Each view is a random linear image
+    of that space with its own units (views differ by orders of magnitude), origin and noise.
 
     Parameters
     ----------
     n_samples : int, default=300
-        Number of rows, at least one per cluster. The clusters get equally many, up to one.
+        Number of rows, at least one per cluster, split as evenly as possible.
     n_clusters : int, default=3
         Number of clusters, the same in every view.
     n_views : int, default=2
@@ -118,11 +116,10 @@ def make_multiview(
     n_features : int or sequence of int, default=(10, 15)
         Number of features of every view, or one per view.
     noise : float or sequence of float, default=0.1
-        Standard deviation of the noise of every view, or one per view, in units of the view's own without noise.
-        Views with noise far above 1 show nothing of the clusters.
+        Standard deviation of the noise of every view, or one per view, relative to that of the view without noise.
+        Far above 1, a view shows nothing of the clusters.
     missing : float, default=0.0
-        Share of the rows that each view lacks, at most ``1 - 1 / n_views``: every row is seen in at least one view.
-        Such rows are NaN throughout that view.
+        Share of the rows that are NaN in each view, at most ``1 - 1 / n_views``: every row has at least one view.
     random_state : int, RandomState instance or None, default=None
         Seed of everything drawn.
 
@@ -143,8 +140,8 @@ def make_multiview(
     check_scalar(n_clusters, "n_clusters", Integral, min_val=1)
     check_scalar(n_samples, "n_samples", Integral, min_val=n_clusters)
     check_scalar(n_views, "n_views", Integral, min_val=1)
-    widths = _one_per("n_features", n_features, "view", n_views)
-    levels = _one_per("noise", noise, "view", n_views, kind=Real, min_val=0)
+    widths = _one_per("n_features", n_features, "view", n_views, min_val=1)
+    levels = _one_per("noise", noise, "view", n_views, Real, min_val=0)
     check_scalar(missing, "missing", Real, min_val=0, max_val=1 - 1 / n_views)
     random_state = check_random_state(random_state)
     y = _balanced_labels(n_samples, n_clusters, random_state)
@@ -155,24 +152,20 @@ def make_multiview(
     return views, y
 
 
-def _one_per(
-    name: str, value: Any, owner: str, count: int, *, kind: type = Integral, min_val: float = 1, max_val: Any = None
-) -> list[Any]:
+def _one_per(name: str, value: Any, owner: str, count: int, kind: type = Integral, **bounds: Any) -> list[Any]:
     """Repeat a single value, or check that a sequence has one per owner."""
     values = [value] * count if np.ndim(value) == 0 else list(value)
     if len(values) != count:
-        raise ValueError(
-            f"{name} must be one number or one per {owner}, got {len(values)} numbers for n_{owner}s={count}"
-        )
+        got = f"got {len(values)} numbers for n_{owner}s={count}"
+        raise ValueError(f"{name} must be one number or one per {owner}, {got}")
     for i, item in enumerate(values):
-        check_scalar(item, name if np.ndim(value) == 0 else f"{name}[{i}]", kind, min_val=min_val, max_val=max_val)
+        check_scalar(item, name if np.ndim(value) == 0 else f"{name}[{i}]", kind, **bounds)
     return values
 
 
 def _balanced_labels(n_samples: int, count: int, random_state: Any) -> NDArray[np.int64]:
-    """Return labels 0..count-1 in random order, whose counts differ by one at most."""
-    labels = np.arange(n_samples, dtype=np.int64)
-    labels %= count
+    """Return labels 0..count-1 in random order, as evenly as possible."""
+    labels = np.arange(n_samples, dtype=np.int64) % count
     random_state.shuffle(labels)
     return labels
 
@@ -208,11 +201,9 @@ def _draw_view(hidden: Array, n_features: int, noise: float, random_state: Any) 
 
 
 def _absent_rows(n_samples: int, n_views: int, missing: float, random_state: Any) -> list[NDArray[np.int64]]:
-    """Return the rows that each view lacks, equally many in all views.
-
-    The views take consecutive stretches of one random order, from its start again after its end. All stretches together
-    go round it at most n_views - 1 times, and so no row is taken by every view.
-    """
+    """Return the rows that each view lacks, equally many in all views."""
+    # The views take turns at a random order, which wraps around. All together wrap at most n_views - 1 times, so no row
+    # is taken by every view.
     order = random_state.permutation(n_samples)
     count = min(round(missing * n_samples), n_samples * (n_views - 1) // n_views)
     return [order[(view * count + np.arange(count)) % n_samples] for view in range(n_views)]

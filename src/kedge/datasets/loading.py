@@ -1,4 +1,4 @@
-"""Where data sets are looked for, and how they are loaded by name."""
+"""Data sets by name: where kedge looks for their files, and how it loads them."""
 
 import os
 import sys
@@ -7,9 +7,8 @@ from typing import Any
 
 from sklearn.utils import Bunch
 
-from kedge.datasets.archive import read_archive
 from kedge.datasets.catalogue import Dataset, FileForm, find_dataset
-from kedge.datasets.content import Content
+from kedge.datasets.content import read_archive
 from kedge.datasets.convert import convert_files
 from kedge.datasets.download import obtain
 
@@ -17,18 +16,16 @@ from kedge.datasets.download import obtain
 def load(name: str, *, download: bool = True, progress: bool | None = None) -> Any:
     """Load a data set by its name.
 
-    Looked for in the folders of ``$KEDGE_DATA`` (separated like those of ``$PATH``), then in the per-user cache, then
-    downloaded from its public home into that cache. In a folder, the kedge file (npz) comes first, then the public
-    files under their own names. What is loaded is compared with the catalogue: sizes, classes and, wherever it is
-    known, a digest of all values.
-
-    A stand-in is never loaded under the name of the set it stands for: ``load("nus")`` gives NUS-WIDE-Object or an
-    error, ``load("nus-standin")`` the stand-in.
+    kedge looks in the folders of ``$KEDGE_DATA`` (separated like those of ``$PATH``) and in the per-user cache, then
+    downloads the set from its public home into that cache. In a folder, the kedge file (npz) comes first, then the
+    public files under their own names. Sizes, classes and, where it is known, a digest of all values have to agree
+    with the catalogue. Stand-ins have names of their own: ``load("nus")`` gives NUS-WIDE-Object or an error,
+    ``load("nus-standin")`` the stand-in.
 
     Parameters
     ----------
     name : str
-        One of the names of :func:`kedge.datasets.available`, in any mixture of cases.
+        One of the names of :func:`kedge.datasets.available`, in upper or lower case.
     download : bool, default=True
         Download what is not on this machine, which needs ``pip install 'kedge[data]'``.
     progress : bool or None, default=None
@@ -39,23 +36,18 @@ def load(name: str, *, download: bool = True, progress: bool | None = None) -> A
     data : Bunch
         With ``X`` of shape (n_rows, n_features), or ``views``, a dict from the name of each view to such an array;
         ``y``, integer labels from 0; ``name``, ``description``, ``source``, ``licence``, ``status``, ``n_clusters``.
-        Values are as published, not scaled: whole numbers (pixels, counts) come as float32, which holds them exactly,
-        other values in the precision they are stored in (float64 for tf-idf). Dense arrays are C-ordered; sparse ones
-        are ``scipy.sparse.csr_array`` with int32 indices.
+        Values are as published, not scaled: whole numbers as float32, others in their stored precision. Arrays are
+        C-ordered or ``scipy.sparse.csr_array``. The status "unverified" marks a file that you put in place for a set
+        of which only sizes and classes are known.
 
     Raises
     ------
     ValueError
         No set has that name, or a file is damaged or holds other data than its name says.
     FileNotFoundError
-        The set is not on this machine and is not to be, or cannot be, downloaded.
+        The set is not on this machine, and ``download`` is False or it cannot be downloaded.
     ConnectionError
         The public home could not be reached or broke off; the next call continues.
-
-    Notes
-    -----
-    The status "unverified" marks a file that you put in place for a set whose values the catalogue does not know: only
-    its sizes and classes were compared.
 
     Examples
     --------
@@ -73,31 +65,26 @@ def load(name: str, *, download: bool = True, progress: bool | None = None) -> A
         content = obtain(dataset, cache_folder(), progress)
     else:
         raise FileNotFoundError(_explain_absence(dataset))
-    return _as_bunch(dataset, content)
+    views = {"views": dict(zip(dataset.view_names, content.views, strict=True))} if dataset.view_names else {}
+    facts = {name: getattr(dataset, name) for name in ("name", "description", "source", "licence", "n_clusters")}
+    status = "unverified" if dataset.status == "not available here" else dataset.status
+    return Bunch(**(views or {"X": content.views[0]}), y=content.labels, status=status, **facts)
 
 
 def why_not_here(name: str) -> str | None:
-    """Say why a data set cannot be loaded from this machine alone; None if its file is here.
-
-    Nothing is read or downloaded.
-
-    Parameters
-    ----------
-    name : str
-        As for :func:`load`.
-    """
+    """Say why :func:`load` cannot load a data set without a download; None if its file is on this machine."""
     dataset = find_dataset(name)
     return None if _find_files(dataset) else _explain_absence(dataset)
 
 
 def data_folders() -> list[Path]:
-    """Folders named in $KEDGE_DATA, separated like those of $PATH."""
+    """Return the folders named in $KEDGE_DATA."""
     named = os.environ.get("KEDGE_DATA", "").split(os.pathsep)
     return [Path(folder).expanduser() for folder in named if folder.strip()]
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user for files that can be had again; it need not exist."""
+    """Return this user's folder for files that can be downloaded again; it may not exist yet."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "kedge" / "Cache"
@@ -108,7 +95,7 @@ def cache_folder() -> Path:
 
 
 def _find_files(dataset: Dataset) -> tuple[FileForm | None, list[Path]] | None:
-    """Return the files of a data set on this machine, and the form of public files; None as form for a kedge file."""
+    """Return the files of a data set on this machine and their form, which is None for a kedge file."""
     for folder in (*data_folders(), cache_folder()):
         archive = folder / dataset.file_name
         if archive.is_file():
@@ -118,23 +105,6 @@ def _find_files(dataset: Dataset) -> tuple[FileForm | None, list[Path]] | None:
             if all(path.is_file() for path in paths):
                 return home.form, paths
     return None
-
-
-def _as_bunch(dataset: Dataset, content: Content) -> Any:
-    if dataset.view_names:
-        rows: dict[str, Any] = {"views": dict(zip(dataset.view_names, content.views, strict=True))}
-    else:
-        rows = {"X": content.views[0]}
-    return Bunch(
-        **rows,
-        y=content.labels,
-        name=dataset.name,
-        description=dataset.description,
-        source=dataset.source,
-        licence=dataset.licence,
-        status="unverified" if dataset.status == "not available here" else dataset.status,
-        n_clusters=dataset.n_clusters,
-    )
 
 
 def _explain_absence(dataset: Dataset) -> str:
