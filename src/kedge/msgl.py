@@ -28,8 +28,6 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     n_clusters : int or "auto", default="auto"
         Number of clusters; "auto" takes the number that the data suggests, see ``auto_report_["n_clusters"]``. You get
         other numbers from the same fit with :meth:`labels_at`.
-    n_clusters_range : tuple of two ints or None, default=None
-        Smallest and largest number of clusters that "auto" may find; None sets no limits.
     views : list or dict or None, default=None
         If X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict also
         names them. None means one view.
@@ -44,10 +42,6 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         "joint": chosen once from all views side by side, so that anchor j is one prototype in every view. "aligned":
         chosen per view, then matched by an assignment on the rows that views share. "per_view": chosen per view and not
         matched, as published; one set of weights then cannot suit two views at once.
-    alpha : float or "auto", default=0.1
-        Ridge on the weights: larger values spread a row over more anchors. "auto" means the default, here and below.
-    beta : float or "auto", default=0.0
-        Weight of the structure penalty, which pulls the graph towards ``n_clusters`` components.
     gamma : float or "auto", default=-5.0
         How sharply views are weighted; negative. Weights are proportional to e^(-1 / (1 - gamma)) for reconstruction
         errors e: near zero the worse view hardly counts, and far from zero all views count the same.
@@ -56,55 +50,18 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         takes the mean dependence of the view on the others (Hilbert-Schmidt criterion on a sample of rows):
         reconstruction errors cannot tell a view with clusters from a few columns of noise, but noise has nothing in
         common with the other views. With two views, each counts by the structure of its own graph.
-    locality : float or "auto", default="auto"
-        Weight of the distance to each anchor when rows are rebuilt, which favours near anchors. Zero is the published
-        model; "auto" is 0.02.
     scale : {"auto", "none", "zscore", "minmax", "l2", "zscore_l2", "tfidf"}, or a list or dict of them, default="auto"
         How each view is scaled first: not at all, columns to mean zero and variance one, columns to [0, 1], rows to
         unit length, columns then rows, or counts weighted by rarity, then rows. "auto" takes "tfidf" for sparse counts,
         "l2" for other sparse views, "zscore" for dense columns in different units and "none" otherwise, and gives all
         views the same energy, so that units do not decide how much a view counts; see ``scalings_[v]["kind"]``. Learnt
         in ``fit`` from the rows that have the view, and applied in ``predict``.
-    penalty_scale : {"relative", "absolute"}, default="relative"
-        "relative" measures ``alpha`` in units of the spread of the anchors, and ``beta`` in that times n_samples /
-        n_clusters. "absolute" takes both as they are.
-    penalty : {"centroid", "degree"}, default="centroid"
-        "centroid" never lets the objective rise; "degree" is the published form.
-    partition : {"communities", "spectral"}, default="communities"
-        How the graph is cut: into communities of high modularity, merged down to ``n_clusters``; or, as in the paper,
-        by k-means on its leading singular vectors.
-    structure : {"soft", "exact"}, default="soft"
-        "exact": ``graph_`` has exactly ``n_clusters`` connected components and ``labels_`` are those components.
-    signed : bool, default=False
-        Mirror the anchors, so that x and -x are in one subspace. For linear subspaces through the origin.
-    n_neighbors : int, default=1
-        How many nearest anchors decide, by majority, with ``predict_with="anchors"``.
-    predict_with : {"graph", "anchors"}, default="graph"
-        "graph" weighs a row as ``fit`` does and takes the cluster with most of its weight, so fitted rows keep their
-        labels; "anchors" lets the nearest anchors decide.
-    max_iter : int, default=100
-        Largest number of passes over the rows.
-    tol : float, default=1e-4
-        The fit ends when the objective falls by less than this share in a pass.
-    n_init : int or "auto", default="auto"
-        Number of anchor sets whose graphs are joined; more sets depend less on luck and take more time. "auto" takes
-        at least four up to 4,000 rows, and one to three for more rows.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the anchors and of the search for communities.
-    n_jobs : int or None, default=None
-        Blocks of rows solved at a time; None or -1 means every processor. Does not change the result.
-    verbose : int, default=0
-        1 shows progress on a terminal (needs rich).
-    callback : callable or None, default=None
-        Called after every iteration with a report (iteration, objective, n_components, seconds). If it returns True,
-        the fit stops and keeps the result so far.
-    scratch_folder : path or None, default=None
-        Storage: where the weights of rows on disk are kept between passes, in temporary files that vanish with the
-        model or the process. None means the folder for temporary files.
-    checkpoint : path or None, default=None
-        Storage: folder that records every finished pass. After a crash or an interrupt, a fit of the same data with the
-        same parameters continues from there and ends with the same result. It is emptied at the end. Needs an integer
-        ``random_state``.
+    alpha, beta, locality, penalty_scale, penalty, partition, structure, signed
+        The model, as in :class:`kedge.SGL`.
+    n_clusters_range, n_neighbors, predict_with, max_iter, tol, n_init, random_state, n_jobs, verbose, callback
+        As in :class:`kedge.SGL`.
+    scratch_folder, checkpoint
+        Storage, as in :class:`kedge.SGL`.
 
     Attributes
     ----------
