@@ -26,7 +26,7 @@ from kedge.cli.run_folder import (
 )
 from kedge.model_files import save
 from kedge.msgl import MSGL
-from kedge.plots.layers import Layer, layers_of
+from kedge.plots.layer_tree import Layer, layers_of
 from kedge.progress import show_progress
 from kedge.readers.contents import DataFiles
 from kedge.readers.open import read_data_files

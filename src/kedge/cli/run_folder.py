@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kedge.metrics import clustering_accuracy, nmi, purity
 from kedge.optional_libraries import load_library
-from kedge.plots.layers import Layer
+from kedge.plots.layer_tree import Layer
 from kedge.readers.contents import DataFiles
 
 RUN_FILE = "run.json"

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from kedge.plots.colours import COLOURS, PATTERNS, colour_of, shape_of
 from kedge.plots.fitted_model import DOUBTFUL, cluster_sizes_of, confidence_histogram, count_choice
-from kedge.plots.row_map import find_prototypes
+from kedge.plots.projection import find_prototypes
 from kedge.report.markup import Section, as_json, axis, bars, counted, escape, percent, shortened
 from kedge.report.material import Material
 

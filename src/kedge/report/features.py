@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.plots.fitted_model import TOP_OF_CLUSTER, FeatureContrasts
-from kedge.plots.row_map import GraphBlocks, sort_graph
+from kedge.plots.fitted_model import TOP_OF_CLUSTER, FeatureContrasts, GraphBlocks, sort_graph
 from kedge.report.markup import (
     CELLS,
     Section,

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from kedge.plots.fitted_model import FeatureContrasts, contrast_features, count_clusters, labels_of, needed
-from kedge.plots.layers import layers_of
+from kedge.plots.layer_tree import layers_of
 
 
 class Material:

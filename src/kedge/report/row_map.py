@@ -7,8 +7,8 @@ import numpy as np
 
 from kedge.plots.colours import SYMBOLS, colour_of, shape_of
 from kedge.plots.fitted_model import TOP_OF_ROW, top_features_of_rows
-from kedge.plots.layers import ClusterTree, Layer, cluster_splits, cluster_tree
-from kedge.plots.row_map import RowMap, can_be_mapped, map_rows
+from kedge.plots.layer_tree import ClusterTree, Layer, cluster_splits, cluster_tree
+from kedge.plots.projection import RowMap, can_be_mapped, map_rows
 from kedge.report.markup import Section, as_json, axis, counted, named_axis, percent, plotly_text
 from kedge.report.material import Material
 
