@@ -175,7 +175,10 @@ def predict_command(
     model: Annotated[Path, typer.Argument(help="Folder of a run, or a model file.")],
     data: Data,
     out: Annotated[
-        Path | None, typer.Option(help="File for labels and confidence: .csv, .parquet, .npy (labels only).")
+        Path | None,
+        typer.Option(
+            help="File for labels and confidence: .csv, .parquet, .npy (labels only); default: stdout, as CSV."
+        ),
     ] = None,
     columns: Columns = None,
     drop: Drop = None,
