@@ -187,7 +187,7 @@ def predict_command(
     """Label new rows with the clusters of a model, with a confidence each; columns are found by their names."""
     from kedge.cli.predict import predict_files
 
-    return predict_files(model, data, out=out, columns=columns, drop=drop, memory=memory)
+    return predict_files(model, data, {"columns": columns, "drop": drop, "memory": memory}, out)
 
 
 @app.command(name="report")
@@ -218,7 +218,7 @@ def compare_command(
     from kedge.cli.compare import compare_files
 
     reading = {"columns": columns, "drop": drop, "label_column": label_column}
-    return compare_files(data, reading, methods, k, seed, out=out, as_json=as_json)
+    return compare_files(data, reading, {"n_clusters": k, "random_state": seed}, methods, out, as_json)
 
 
 @app.command()

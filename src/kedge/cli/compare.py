@@ -10,6 +10,7 @@ from rich.table import Table
 
 from kedge.cli.run_folder import checked_suffix
 from kedge.comparison import Comparison, compare, read_methods
+from kedge.comparison.result import WORDS
 from kedge.comparison.result import Table as PlainTable
 from kedge.memory import machine_memory
 from kedge.readers.contents import FileView
@@ -31,10 +32,8 @@ _FORMS: dict[str, Callable[[Comparison], str]] = {
 def compare_files(
     data: list[Path],
     reading: dict[str, Any],
+    parameters: dict[str, Any],
     methods: str | None,
-    n_clusters: int | str,
-    seed: int,
-    *,
     out: Path | None,
     as_json: bool,
 ) -> int:
@@ -47,11 +46,10 @@ def compare_files(
         matrices = {view.name: _in_memory(view) for view in files.views}
         comparison = compare(
             matrices if len(matrices) > 1 else next(iter(matrices.values())),
-            n_clusters,
-            choices or read_methods("sgl,kmeans" if len(files.views) == 1 else "msgl,kmeans"),
+            methods=choices or read_methods("sgl,kmeans" if len(files.views) == 1 else "msgl,kmeans"),
             y=None if files.labels is None else files.labels.codes,
             observed=files.observed,
-            random_state=seed,
+            **parameters,
             progress=lambda name: status.update(f"kedge: {name}"),
         )
     if out is not None and form is not None:
@@ -82,12 +80,12 @@ def _in_memory(view: FileView) -> Any:
 
 def _show_on_terminal(console: Console, table: PlainTable) -> None:
     """Draw a table, with its notes, which are sentences, below it."""
-    columns = [number for number, name in enumerate(table.header) if name != "notes"]
+    columns = [name for name in table.header if name != "notes"]
     drawn = Table(title=table.title, title_justify="left")
-    for number in columns:
-        drawn.add_column(table.header[number], justify="right" if table.is_number(number) else "left", overflow="fold")
+    for name in columns:
+        drawn.add_column(name, justify="left" if name in WORDS else "right", overflow="fold")
     for line in table.lines:
-        drawn.add_row(*(line[number] for number in columns))
+        drawn.add_row(*line[: len(columns)])
     console.print(drawn)
     for line in table.lines:
         if len(columns) < len(line) and line[-1]:

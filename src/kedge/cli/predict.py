@@ -15,20 +15,13 @@ from kedge.readers.open import read_data_files
 from kedge.whole_file import replace_whole
 
 
-def predict_files(
-    model_path: Path,
-    data: Sequence[Path],
-    *,
-    out: Path | None,
-    columns: str | None,
-    drop: str | None,
-    memory: float | None,
-) -> int:
+def predict_files(model_path: Path, data: Sequence[Path], reading: dict[str, Any], out: Path | None) -> int:
     """Label the rows of data files with a model, write the labels, and return the exit code."""
     suffix = ".csv" if out is None else checked_suffix(out, (".csv", ".parquet", ".npy"))
     model = _load_model(model_path)
-    by_name = _fitted_columns(model) if columns is None and drop is None else None
-    files = read_data_files(data, columns=by_name or columns, drop=drop, memory=memory)
+    if reading["columns"] is None and reading["drop"] is None:
+        reading = reading | {"columns": _fitted_columns(model)}
+    files = read_data_files(data, **reading)
     rows, options = _arguments(model, files)
     if getattr(model, "confidence_", None) is None:
         labels, confidence = model.predict(rows, **options), None

@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.metrics import clustering_accuracy, nmi, purity
 from kedge.model_files import save
 from kedge.optional_libraries import installed_version, load_library
+from kedge.plots.fitted_model import compare_with_classes
 from kedge.plots.layer_tree import Layer
 from kedge.readers.contents import DataFiles
 
@@ -127,33 +127,25 @@ def _remove_stale(out: Path) -> None:
                 shutil.rmtree(partial, ignore_errors=True)
 
 
-if sys.platform == "win32":
+def _try_lock(descriptor: int) -> bool:
+    """Take the lock, which the system frees when the process ends; without such locks nothing counts as stale."""
+    try:
+        import fcntl
 
-    def _try_lock(descriptor: int) -> bool:
-        """Windows has no such locks, so nothing counts as stale."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
         return False
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        """Take the lock; the system frees it whenever and however the process ends."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+    return True
 
 
 def describe_run(
     files: DataFiles, model: Any, started: datetime, seconds: Mapping[str, float], layers: Sequence[Layer]
 ) -> dict[str, Any]:
     """Return the record: versions, data, parameters, layers, and scores if labels were given."""
-    labels, given = files.labels, None
-    if labels is not None:
-        scores = {"accuracy": clustering_accuracy, "nmi": nmi, "purity": purity}
-        values = {name: float(score(labels.codes, model.labels_)) for name, score in scores.items()}
-        given = {"column": labels.column, "scores": values}
+    given = None
+    if files.labels is not None:
+        scores = compare_with_classes(model, files.labels.codes).scores
+        given = {"column": files.labels.column, "scores": {name.lower(): value for name, value in scores.items()}}
     versions = {name: found for name in _LIBRARIES if (found := installed_version(name)) != "not installed"}
     own = ("name", "kind", "n_rows", "n_columns", "feature_names", "image_shape")
     return {

@@ -9,17 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from kedge.core.labels import DAMPING_POWER, cluster_coordinates, unit_rows
-from kedge.plots.fitted_model import (
-    NOT_A_GRAPH,
-    ROWS_PER_BLOCK,
-    Array,
-    Labels,
-    count_clusters,
-    labels_of,
-    membership,
-    needed,
-    sampled_by_cluster,
-)
+from kedge.plots import fitted_model
+from kedge.plots.fitted_model import Array, Labels, count_clusters, labels_of, membership
 
 # Points that a browser and a reader can still handle.
 MOST_POINTS = 20_000
@@ -75,12 +66,12 @@ def map_rows(model: Any, X: Any = None, most: int = MOST_POINTS) -> RowMap:
 
     If there are more than ``most`` rows, a sample is shown.
     """
-    embedding = needed(model, "embedding_", NOT_A_GRAPH) if X is None else model.transform(X)
+    embedding = fitted_model.needed(model, "embedding_", fitted_model.NOT_A_GRAPH) if X is None else model.transform(X)
     n_clusters = count_clusters(model)
     if not can_be_mapped(model):
         raise ValueError(f"a map needs two clusters or more, this {type(model).__name__} has {n_clusters}")
     all_labels = labels_of(model) if X is None else np.asarray(model.predict(X), dtype=np.int64)
-    rows = sampled_by_cluster(all_labels, n_clusters, most)
+    rows = fitted_model.sampled_by_cluster(all_labels, n_clusters, most)
     labels, points = all_labels[rows], coordinates(model, embedding[rows])
     center = points.mean(axis=0)
     points = points - center
@@ -89,7 +80,7 @@ def map_rows(model: Any, X: Any = None, most: int = MOST_POINTS) -> RowMap:
     directions = spreading_directions(points, centers)
     flat = points @ directions
     anchor_labels = np.asarray(model.anchor_labels_, dtype=np.int64)
-    anchors = sampled_by_cluster(anchor_labels, n_clusters, MOST_ANCHORS)
+    anchors = fitted_model.sampled_by_cluster(anchor_labels, n_clusters, MOST_ANCHORS)
     medians = np.full((n_clusters, 2), np.nan)
     for cluster in present:
         medians[cluster] = np.median(flat[labels == cluster], axis=0)
@@ -145,14 +136,14 @@ def _principal(points: Array) -> Array:
 
 def find_prototypes(model: Any) -> list[NDArray[np.intp]]:
     """Return the rows nearest to the centre of each cluster, nearest first."""
-    embedding = needed(model, "embedding_", NOT_A_GRAPH)
+    embedding = fitted_model.needed(model, "embedding_", fitted_model.NOT_A_GRAPH)
     labels, n_clusters = labels_of(model), count_clusters(model)
     sums = np.zeros((n_clusters, embedding.shape[1]))
-    for rows in gen_batches(len(labels), ROWS_PER_BLOCK):
+    for rows in gen_batches(len(labels), fitted_model.ROWS_PER_BLOCK):
         sums += membership(labels[rows], n_clusters) @ coordinates(model, embedding[rows])
     centers = sums / np.maximum(np.bincount(labels, minlength=n_clusters), 1)[:, None]
     distances = np.empty(len(labels))
-    for rows in gen_batches(len(labels), ROWS_PER_BLOCK):
+    for rows in gen_batches(len(labels), fitted_model.ROWS_PER_BLOCK):
         distances[rows] = np.linalg.norm(coordinates(model, embedding[rows]) - centers[labels[rows]], axis=1)
     order = np.lexsort((distances, labels))
     starts = np.searchsorted(labels[order], np.arange(n_clusters + 1))

@@ -36,8 +36,7 @@ def sizes(material: Material) -> Section:
     ticks = {"tick0": 0, "dtick": max(1, -(-len(counts) // 20)), "range": [-0.6, len(counts) - 0.4]}
     rows = [(cluster, f"{count:,}", percent(count / counts.sum())) for cluster, count in enumerate(counts)]
     spread = f"from {counts.min()} to {counts.max()}"
-    section = Section("sizes", "Sizes")
-    section.draw(
+    return Section("sizes", "Sizes").draw(
         [trace],
         {"xaxis": axis("cluster", **ticks), "yaxis": axis("rows"), "bargap": 0.25},
         HEIGHT,
@@ -45,7 +44,6 @@ def sizes(material: Material) -> Section:
         caption="Rows in each cluster. Colours are the same in all figures of this page.",
         listed=("The sizes as a table", "Rows in each cluster", ("cluster", "rows", "share"), rows),
     )
-    return section
 
 
 def layers(material: Material) -> Section | None:
@@ -124,8 +122,7 @@ def prototypes(material: Material) -> Section:
         (cluster, [shortened(material.row_name(int(row)), 40) for row in own] or "no rows")
         for cluster, own in enumerate(rows)
     ]
-    section.tabulate("Typical rows of each cluster", ("cluster", "rows"), lines, numbers_from=2)
-    return section
+    return section.tabulate("Typical rows of each cluster", ("cluster", "rows"), lines, numbers_from=2)
 
 
 def _pixels(block: Any, shape: tuple[int, int]) -> str:
@@ -217,7 +214,7 @@ def cluster_count(material: Material) -> Section | None:
     colours = [COLOURS[0] if count == chosen else "rgba(128,128,128,0.45)" for count in counts]
     rows = [(count, f"{score:.3f}") for count, score in ranked]
     x, y = [str(count) for count in counts], np.array(scores, dtype=np.float32)
-    section.draw(
+    return section.draw(
         [bars(x, y, "%{x} clusters: score %{y:.3f}", colours=colours)],
         {"xaxis": axis("number of clusters", type="category"), "yaxis": axis("score")},
         HEIGHT,
@@ -225,4 +222,3 @@ def cluster_count(material: Material) -> Section | None:
         caption="The score of each candidate; the chosen number is in blue.",
         listed=("The scores as a table", "Candidates, best first", ("number of clusters", "score"), rows),
     )
-    return section

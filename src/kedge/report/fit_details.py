@@ -5,15 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kedge.plots import fitted_model
 from kedge.plots.colours import COLOURS, SYMBOLS, colour_of
-from kedge.plots.fitted_model import (
-    Agreement,
-    GraphBlocks,
-    compare_with_classes,
-    objective_of,
-    sort_graph,
-    view_weights_of,
-)
+from kedge.plots.fitted_model import Agreement, GraphBlocks
 from kedge.report.markup import CELLS, Section, axis, counted, escape, heat_map, named_axis, percent, plotly_text
 from kedge.report.material import Material
 
@@ -34,7 +28,7 @@ MEANINGS = {
 
 def graph(material: Material) -> Section:
     """Draw the weights of rows on anchors."""
-    blocks, n_rows = sort_graph(material.model), len(material.labels)
+    blocks, n_rows = fitted_model.sort_graph(material.model), len(material.labels)
     inside = percent(blocks.share_inside(), 0)
     shown = "All rows are shown" if len(blocks.rows) == n_rows else f"{len(blocks.rows):,} of {n_rows:,} rows are shown"
     columns = f"all {counted(blocks.n_anchors, 'anchor')}"
@@ -49,8 +43,7 @@ def graph(material: Material) -> Section:
         "yaxis": _block_axis("rows, by cluster", blocks.row_labels) | {"autorange": "reversed"},
         "shapes": _borders(blocks.row_labels, "y", "x") + _borders(blocks.column_labels, "x", "y"),
     }
-    section = Section("graph", "The graph between rows and anchors")
-    section.draw(
+    return Section("graph", "The graph between rows and anchors").draw(
         [heat_map(thousandths, "sequential", "weight, in thousandths", hover, zmin=0, zmax=highest)],
         layout,
         520,
@@ -66,7 +59,6 @@ def graph(material: Material) -> Section:
         ),
         listed=_listed_shares(blocks),
     )
-    return section
 
 
 def _block_axis(title: str, labels: NDArray[np.int64]) -> dict[str, Any]:
@@ -107,20 +99,19 @@ def _iterations(count: int) -> dict[str, Any]:
 
 def objective(material: Material) -> Section:
     """Draw the objective, or say that there was only one iteration."""
-    values = objective_of(material.model)
+    values = fitted_model.objective_of(material.model)
     section = Section("objective", "How the fit went")
     first, last = _in_digits(values[0]), _in_digits(values[-1])
     if len(values) == 1:
         why = "Without a structure penalty (beta = 0) there is nothing to iterate."
         words = f"The fit took one pass over the rows and ended with the objective at {first}."
-        section.say(f"{words} {why}" if material.model.beta == 0 else words)
-        return section
+        return section.say(f"{words} {why}" if material.model.beta == 0 else words)
     fall = (values[0] - values[-1]) / max(abs(values[0]), np.finfo(float).tiny)
     changed = f"{'fell' if fall >= 0 else 'rose'} by {100 * abs(fall):.3g} %"
     listed = [(number, _in_digits(value)) for number, value in enumerate(values.tolist(), start=1)]
     if len(listed) > MOST_LISTED:
         listed = listed[: MOST_LISTED // 2] + listed[-MOST_LISTED // 2 :]
-    section.draw(
+    return section.draw(
         [_line(values, COLOURS[0], ".6g", {"size": 7})],
         {"xaxis": _iterations(len(values)), "yaxis": axis("objective")},
         300,
@@ -133,7 +124,6 @@ def objective(material: Material) -> Section:
             listed,
         ),
     )
-    return section
 
 
 def _in_digits(value: float) -> str:
@@ -146,7 +136,7 @@ def view_weights(material: Material) -> Section | None:
     names = material.view_names
     if len(names) < 2:
         return None
-    history = view_weights_of(material.model)[1]
+    history = fitted_model.view_weights_of(material.model)[1]
     traces = []
     for view, name in enumerate(names):
         values, marker = history[:, view].astype(np.float32), {"symbol": SYMBOLS[view % len(SYMBOLS)], "size": 8}
@@ -156,8 +146,7 @@ def view_weights(material: Material) -> Section | None:
     most = int(history[-1].argmax())
     largest = f"{escape(names[most])} has the largest: {history[-1, most]:.3f}."
     legend = {"legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"}, "showlegend": True}
-    section = Section("views", "Weights of the views")
-    section.draw(
+    return Section("views", "Weights of the views").draw(
         traces,
         {"xaxis": _iterations(len(history)), "yaxis": axis("weight", rangemode="tozero")} | legend,
         320,
@@ -165,7 +154,6 @@ def view_weights(material: Material) -> Section | None:
         caption=f"Weights at the end of each iteration. {largest}",
         listed=("The weights as a table", "Weights of the views", header, rows),
     )
-    return section
 
 
 def scores(material: Material) -> Section | None:
@@ -180,7 +168,7 @@ def scores(material: Material) -> Section | None:
         section.say(f"Scores recorded by the run, against column {escape(given.get('column', ''))}.")
         _list_scores(section, {name: float(found[name.lower()]) for name in MEANINGS if name.lower() in found})
         return section
-    agreement = compare_with_classes(material.model, material.true_labels)
+    agreement = fitted_model.compare_with_classes(material.model, material.true_labels)
     _list_scores(section, agreement.scores)
     _draw_classes(section, agreement)
     return section

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from html import escape as escape_html
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from kedge.optional_libraries import load_library
 
@@ -21,13 +21,15 @@ class Section:
         self.name, self.title, self.body = name, title, ""
         self.figures: dict[str, str] = {}
 
-    def say(self, html: str) -> None:
-        """Add a paragraph."""
+    def say(self, html: str) -> Self:
+        """Add a paragraph; return the section, as the other methods do."""
         self.body += f"<p>{html}</p>"
+        return self
 
-    def tabulate(self, caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> None:
+    def tabulate(self, caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> Self:
         """Add a table; see :func:`table`."""
         self.body += table(caption, header, rows, numbers_from)
+        return self
 
     def draw(
         self,
@@ -39,7 +41,7 @@ class Section:
         caption: str,
         listed: tuple[str, str, Sequence[str], Rows] | None = None,
         part: str = "",
-    ) -> None:
+    ) -> Self:
         """Add a figure, with a description for screen readers, a caption, and a table that opens on demand.
 
         ``listed`` holds the words that open the table, its caption, its header and its rows; ``part`` tells the figures
@@ -57,6 +59,7 @@ class Section:
             f'<figure><div class="plot" id="{name}" role="img" aria-label="{escape(label, 400)}" '
             f'style="min-height:{height}px"></div><figcaption>{caption}</figcaption>{opening}</figure>'
         )
+        return self
 
 
 def shortened(value: Any, most: int = MOST_CHARACTERS) -> str:

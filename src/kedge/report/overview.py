@@ -88,8 +88,7 @@ def parameters(material: Material) -> Section:
     versions = [("python", platform.python_version()), *((name, installed_version(name)) for name in LIBRARIES)]
     if isinstance(run.get("versions"), dict) and run["versions"]:
         versions = list(({"kedge": run.get("kedge", "not recorded")} | run["versions"]).items())
-    section.tabulate("Versions", ("library", "version"), versions, numbers_from=2)
-    return section
+    return section.tabulate("Versions", ("library", "version"), versions, numbers_from=2)
 
 
 def _in_words(value: Any) -> str:

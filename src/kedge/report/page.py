@@ -88,15 +88,14 @@ def render_page(material: Material, plotly: str) -> str:
         style=asset("page.css"),
         overview=overview(material),
         links="".join(f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one in sections),
-        sections="".join(_render(one) for one in sections),
+        sections="".join(
+            f'<section id="{one.name}" aria-labelledby="{one.name}-heading">'
+            f'<h2 id="{one.name}-heading">{escape(one.title)}</h2>{one.body}</section>\n'
+            for one in sections
+        ),
         data="".join(
             f'<script type="application/json" id="{name}-data">{data}</script>\n' for name, data in figures.items()
         ),
         plotly=plotly,
         program=asset("page.js"),
     )
-
-
-def _render(section: Section) -> str:
-    heading = f'<h2 id="{section.name}-heading">{escape(section.title)}</h2>'
-    return f'<section id="{section.name}" aria-labelledby="{section.name}-heading">{heading}{section.body}</section>\n'
