@@ -47,10 +47,7 @@ def graph(material: Material) -> Section:
         [heat_map(thousandths, "sequential", "weight, in thousandths", hover, zmin=0, zmax=highest)],
         layout,
         520,
-        label=(
-            f"Heat map of the weights of rows on anchors, sorted into blocks; {inside} of the weight lies on the "
-            f"diagonal."
-        ),
+        label=f"Heat map of the weights of rows on anchors, sorted by cluster; {inside} of the weight is inside clusters.",
         caption=(
             f"Each line is a row, each column an anchor; both are sorted by cluster. {shown}, and {columns}. The "
             f"clearer the blocks on the diagonal, the further apart the clusters are: on average, {inside} of the "
@@ -117,12 +114,7 @@ def objective(material: Material) -> Section:
         300,
         label=f"Line chart of the objective, from {first} to {last} in {len(values)} iterations.",
         caption=f"The objective at the end of each iteration; it {changed} over {counted(len(values), 'iteration')}.",
-        listed=(
-            "The objective as a table",
-            "Objective at the end of each iteration",
-            ("iteration", "objective"),
-            listed,
-        ),
+        listed=("The objective as a table", "Objective by iteration", ("iteration", "objective"), listed),
     )
 
 
