@@ -69,7 +69,7 @@ def _draw_features(
         [trace],
         layout,
         int(np.clip(190 + 26 * n_clusters, 260, 900)),
-        label=f"Heat map of the {len(columns)} features that differ most between {n_clusters} clusters; a table follows.",
+        label=f"Heat map of the {len(columns)} features that differ most in {n_clusters} clusters; a table follows.",
         caption=f"The {len(columns)} features that differ most, and how far each cluster is from the rest.",
         part=part,
     )

@@ -47,7 +47,7 @@ def graph(material: Material) -> Section:
         [heat_map(thousandths, "sequential", "weight, in thousandths", hover, zmin=0, zmax=highest)],
         layout,
         520,
-        label=f"Heat map of the weights of rows on anchors, sorted by cluster; {inside} of the weight is inside clusters.",
+        label=f"Heat map of the weights of rows on anchors, sorted by cluster; {inside} of it is inside clusters.",
         caption=(
             f"Each line is a row, each column an anchor; both are sorted by cluster. {shown}, and {columns}. The "
             f"clearer the blocks on the diagonal, the further apart the clusters are: on average, {inside} of the "
