@@ -35,7 +35,9 @@ class OneLineErrors(TyperGroup):
             command = f"kedge{context.command_path[len(context.find_root().command_path) :]}" if context else "kedge"
             say(command, f"{_one_line(error.format_message())} (see {command} --help)")
             sys.exit(BAD_INPUT)
-        return sys.exit(code if isinstance(code, int) else 0) if standalone_mode else code
+        if not standalone_mode:
+            return code
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 def one_line_errors(command: Callable[..., int]) -> Callable[..., None]:
