@@ -85,11 +85,11 @@ def test_several_files_are_several_views(run, tmp_path):
     [
         (("--methods", "kmean"), "did you mean 'kmeans'"),
         (("--methods", "kmeans:starts=3", "--drop", "kind"), "kmeans has no setting 'starts'"),
-        (("-k", "many"), "-k must be a whole number above zero, or auto: 'many'"),
+        (("-k", "many"), "must be a whole number above zero, or auto: 'many'"),
         (("-k", "61", "--drop", "kind"), "n_clusters=61"),
         (("--out", "table.txt"), "must end in one of .csv, .md, .html"),
         (("--out", "no/such/folder/table.md"), "there is no folder"),
-        (("--seed", "-1"), "--seed must be a whole number"),
+        (("--seed", "-1"), "Invalid value for '--seed'"),
         (("--label-column", "species", "--drop", "kind"), "species"),
     ],
 )

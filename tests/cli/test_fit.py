@@ -179,7 +179,7 @@ def test_a_folder_that_is_no_run_is_never_replaced(run, blobs, tmp_path):
     (tmp_path / "mine" / "letter.txt").write_text("keep")
     refused(run("fit", "b.npz", "--out", "mine", "--overwrite"), "holds other things than a run of kedge")
     assert (tmp_path / "mine" / "letter.txt").read_text() == "keep"
-    refused(run("fit", "b.npz", "--out", "b.npz", "--overwrite"), "is no folder")
+    refused(run("fit", "b.npz", "--out", "b.npz", "--overwrite"), "is not a folder")
     refused(run("fit", "b.npz", "--out", "no/where"), "there is no folder")
 
 
@@ -188,15 +188,15 @@ def test_a_folder_that_is_no_run_is_never_replaced(run, blobs, tmp_path):
     [
         (["absent.csv"], ["there is no file", "absent.csv"]),
         (["empty.csv"], ["empty.csv is empty"]),
-        (["b.csv", "-k", "none"], ["-k must be a whole number", "'none'"]),
-        (["b.csv", "-k", "0"], ["-k must be"]),
+        (["b.csv", "-k", "none"], ["'-k'", "must be a whole number", "'none'"]),
+        (["b.csv", "-k", "0"], ["'-k'", "must be a whole number above zero, or auto"]),
         (["b.csv", "-k", "91"], ["n_samples=90", "n_clusters=91"]),
-        (["b.csv", "--alpha", "-1"], ["--alpha must be"]),
+        (["b.csv", "--alpha", "-1"], ["'--alpha': must be a number that is not negative"]),
         (["b.csv", "--anchors", "2", "-k", "3"], ["n_anchors=2"]),
-        (["b.csv", "--structure", "hard"], ["--structure must be soft or exact"]),
+        (["b.csv", "--structure", "hard"], ["--structure", "'hard' is not one of 'soft', 'exact'"]),
         (["b.csv", "--threads", "0"], ["--threads"]),
         (["b.csv", "--memory", "0"], ["memory must be a positive number"]),
-        (["b.csv", "--seed", "-1"], ["--seed must be"]),
+        (["b.csv", "--seed", "-1"], ["'--seed'", "0"]),
         (["b.csv", "--label-column", "w"], ["--label-column", "'w'"]),
         (["b.csv", "short.csv"], ["short.csv has 2 rows", "b.csv has 90"]),
         (["gap.csv"], ["gap.csv, row 1, column 'b': NaN"]),

@@ -25,7 +25,7 @@ if sys.argv[1] == "fit":
 elif sys.argv[1] == "replace":
     run_folder.Path.rename = lambda path, target, rename=run_folder.Path.rename: (rename(path, target), endless())
 else:
-    fit.write_labels = endless
+    run_folder.write_table = endless
 if sys.argv[1] == "alone":
     run_folder.watched = lambda *paths: contextlib.nullcontext()
 app(["fit", "rows.npy", "-k", "2", "--json", *sys.argv[2:]])

@@ -46,7 +46,7 @@ def test_the_number_of_clusters_reaches_the_estimator():
     [
         ("sgl,kmean", "no method 'kmean'; did you mean 'kmeans'"),
         ("alpha=3,sgl", "a setting without a method"),
-        ("sgl:alpha", "is no setting"),
+        ("sgl:alpha", "is not a setting"),
         ("sgl:alpha=1,alpha=2", "sgl has alpha twice"),
         (" , ", "methods is empty"),
     ],

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from kedge import MSGL, SGL, plots
-from kedge.plots.layers import choose_layers, cluster_splits, cluster_tree, layers_of
+from kedge.plots.layer_tree import choose_layers, cluster_splits, cluster_tree, layers_of
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -62,7 +62,7 @@ def test_map_of_new_rows_and_of_a_sample(model, rows, ax):
 
 
 def test_the_map_keeps_apart_what_is_apart(model):
-    from kedge.plots.row_map import map_rows
+    from kedge.plots.projection import map_rows
 
     found = map_rows(model)
     centers = found.cluster_points
@@ -80,7 +80,7 @@ def test_graph_keeps_the_weight_of_every_row(model, ax):
 
 
 def test_shares_between_clusters_are_those_of_the_whole_graph(model):
-    from kedge.plots.row_map import sort_graph
+    from kedge.plots.fitted_model import sort_graph
 
     blocks = sort_graph(model, most_lines=20, most_columns=9)
     dense = model.graph_.toarray()
@@ -113,7 +113,7 @@ def test_rows_without_a_view_do_not_count():
 
 
 def test_prototypes_are_nearest_to_the_centre_of_their_cluster(model):
-    from kedge.plots.row_map import coordinates, find_prototypes
+    from kedge.plots.projection import coordinates, find_prototypes
 
     points = coordinates(model, model.embedding_)
     for cluster, found in enumerate(find_prototypes(model)):

@@ -10,7 +10,7 @@ import pytest
 
 from kedge import MSGL, SGL
 from kedge.plots.fitted_model import sampled_by_cluster
-from kedge.plots.row_map import MOST_ANCHORS
+from kedge.plots.projection import MOST_ANCHORS
 from kedge.report import write_report
 
 pytestmark = pytest.mark.needs("browser")

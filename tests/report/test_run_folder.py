@@ -65,9 +65,9 @@ def test_data_that_are_gone_or_changed_are_named_on_the_page(run_dir, capsys, ch
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("run.json", None, "holds no run.json; give a folder that kedge fit left"),
-        ("run.json", "{", "is no JSON"),
-        ("run.json", "[]", "is no record of a run"),
+        ("run.json", None, "holds no run.json; give a folder that kedge fit wrote"),
+        ("run.json", "{", "is not valid JSON"),
+        ("run.json", "[]", "is not the record of a run"),
         ("run.json", '{"data": [{}], "n_rows": 3}', "entry 0 of 'data' lacks 'name' or 'path'"),
         ("model.kedge", None, "holds no model.kedge"),
         ("model.kedge", "x", "cannot be loaded"),

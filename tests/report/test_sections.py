@@ -70,7 +70,7 @@ def test_a_number_of_clusters_that_the_data_chose_is_explained(written):
     page = written(model, [X])
     assert "cluster-count" in page.sections()
     assert f"The data suggest {model.n_clusters_} cluster" in page.words
-    assert "the data chose that number" in page.words
+    assert "chosen from the data" in page.words
     second = model.auto_report_["n_clusters"]["second"]
     assert second is None or f"Second best is {second}" in page.words
 
@@ -90,9 +90,9 @@ def test_layers_tell_which_clusters_become_one_and_what_it_costs(written, digits
     page = written(digits_model, [digits[0]])
     joins = [trace for trace in page.data["layers-figure"]["data"] if trace["mode"] == "lines"]
     assert len(joins) == 9
-    assert "Fewer clusters: which become one" in page.captions
+    assert "Fewer clusters: which ones merge" in page.captions
     n_communities = digits_model.n_communities_
-    assert ("More clusters: which fall apart" in page.captions) == (n_communities > 10)
+    assert ("More clusters: which ones split" in page.captions) == (n_communities > 10)
     lost = digits_model.tree_[n_communities - 10, 2]
     assert joins[0]["text"] == f"9 clusters left, {lost:.4f} of modularity lost"
     assert f"{lost:.4f}" in page.words
@@ -129,7 +129,7 @@ def test_a_fit_as_published_has_no_confidence(written, digits):
     X = digits[0][:200]
     page = written(SGL.as_published(4, 20, 10.0, 0.1, random_state=0).fit(X), [X])
     assert "confidence" not in page.sections()
-    assert "How sure the labels are is not known" in page.words
+    assert "The confidence of the labels is not known" in page.words
 
 
 def test_without_data_the_page_says_what_is_missing(written, digits_model):

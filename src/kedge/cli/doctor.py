@@ -4,7 +4,6 @@ import platform
 import sys
 import time
 import warnings
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from threadpoolctl import threadpool_info
 
 from kedge.kernels import PreparedHessian, available_kernels, solve_rows
 from kedge.kernels.selection import default_threads
+from kedge.optional_libraries import installed_version
 
 CORE = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl")
 EXTRAS = {"cli": ("typer",), "plots": ("matplotlib",)}
@@ -35,11 +35,11 @@ def print_report() -> int:
 
 
 def describe_versions() -> list[tuple[str, str]]:
-    """Return kedge, Python, and the versions of what it stands on."""
-    report = [("kedge", _installed("kedge")), ("python", f"{platform.python_version()} ({sys.executable})")]
-    report += [(name, _installed(name)) for name in CORE]
+    """Return the versions of kedge, Python and the libraries that kedge uses."""
+    report = [("kedge", installed_version("kedge")), ("python", f"{platform.python_version()} ({sys.executable})")]
+    report += [(name, installed_version(name)) for name in CORE]
     for extra, names in EXTRAS.items():
-        report.append((f"extra {extra}", ", ".join(f"{name} {_installed(name)}" for name in names)))
+        report.append((f"extra {extra}", ", ".join(f"{name} {installed_version(name)}" for name in names)))
     return report
 
 
@@ -51,8 +51,8 @@ def describe_machine(compiled: bool) -> list[tuple[str, str]]:
 
         built = "built for speed" if is_built_for_speed() else "NOT built for speed"
         solver = f"present, {instruction_set()} loops, {built}"
-    report = [("platform", platform.platform()), ("compiled solver", solver)]
-    report.append(("threads", f"{default_threads()} for rows"))
+    threads = f"{default_threads()} for rows"
+    report = [("platform", platform.platform()), ("compiled solver", solver), ("threads", threads)]
     pools = threadpool_info()
     for pool in pools:
         words = f"{pool['internal_api']} {pool.get('version') or '(no version)'}, {pool['num_threads']} threads"
@@ -79,10 +79,3 @@ def measure_rows_per_second(kernel: str, n_threads: int) -> str:
     support = np.count_nonzero(solution.coefficients) / n_rows
     words = "1 thread" if n_threads == 1 else f"{n_threads} threads"
     return f"{kernel}, {words}: {rate:,.0f} rows per second ({n_anchors} anchors, {support:.0f} of them per row)"
-
-
-def _installed(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"

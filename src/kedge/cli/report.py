@@ -1,4 +1,4 @@
-"""``kedge report``: the page about a run, from the folder that it left."""
+"""``kedge report``: the page about a run, from the folder of the run."""
 
 import csv
 import json
@@ -6,14 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kedge.cli.run_folder import MODEL_FILE, REPORT_FILE, RUN_FILE
+from kedge.cli.run_folder import LABELS_FILE, MODEL_FILE, REPORT_FILE, RUN_FILE
 from kedge.model_files import load
 from kedge.readers.columns import FittedColumns
 from kedge.readers.contents import DataFileError, DataFiles
 from kedge.readers.open import read_data_files
 from kedge.report import write_report
-
-_LABELS_FILE = "labels.csv"
 
 
 def write_run_report(run_dir: Path) -> int:
@@ -24,46 +22,49 @@ def write_run_report(run_dir: Path) -> int:
     run = _read_record(run_dir)
     model_path = run_dir / MODEL_FILE
     if not model_path.is_file():
-        raise ValueError(f"{run_dir} holds no {MODEL_FILE}; give a folder that kedge fit left")
+        raise ValueError(f"{run_dir} holds no {MODEL_FILE}; give a folder that kedge fit wrote")
     model = load(model_path)
     files, reason = _read_data_again(run)
     if files is None:
         print(f"kedge report: the data are not used: {reason}", file=sys.stderr)
         run = run | {"data_missing": reason}
-    page = run_dir / REPORT_FILE
-    in_memory = files is not None and files.in_memory
-    if files is not None and not in_memory:
-        run = run | {"data_missing": "the data are larger than memory"}
+    write_page(run_dir, model, files, run, _row_names(run_dir, int(run["n_rows"])))
+    print(f"report: {run_dir / REPORT_FILE}")
+    return 0
+
+
+def write_page(folder: Path, model: Any, files: DataFiles | None, run: dict[str, Any], row_names: Any) -> None:
+    """Write ``report.html`` into a folder, from a model, its data if they are at hand, and the record of the run."""
+    labels = None if files is None else files.labels
+    if files is not None and not files.in_memory:
+        files, run = None, run | {"data_missing": "the data are larger than memory"}
     write_report(
-        page,
+        folder / REPORT_FILE,
         model,
-        files.matrices if files is not None and in_memory else None,
+        None if files is None else files.matrices,
         view_names=[str(one["name"]) for one in run["data"]],
-        feature_names=files.feature_names if files is not None and in_memory else None,
-        row_names=_row_names(run_dir, int(run["n_rows"])),
-        true_labels=None if files is None or files.labels is None else files.labels.values,
+        feature_names=None if files is None else files.feature_names,
+        row_names=row_names,
+        true_labels=None if labels is None else labels.values,
         image_shape=[one.get("image_shape") for one in run["data"]],
         run=run,
     )
-    print(f"report: {page}")
-    return 0
 
 
 def _read_record(run_dir: Path) -> dict[str, Any]:
     path = run_dir / RUN_FILE
     if not path.is_file():
-        raise ValueError(f"{run_dir} holds no {RUN_FILE}; give a folder that kedge fit left")
+        raise ValueError(f"{run_dir} holds no {RUN_FILE}; give a folder that kedge fit wrote")
     try:
         run = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is no JSON: {error}; fit again") from None
+        raise ValueError(f"{path} is not valid JSON: {error}; fit again") from None
     if not (isinstance(run, dict) and isinstance(run.get("data"), list) and isinstance(run.get("n_rows"), int)):
-        raise ValueError(f"{path} is no record of a run: it lacks 'data' or 'n_rows'; fit again")
+        raise ValueError(f"{path} is not the record of a run: it lacks 'data' or 'n_rows'; fit again")
     for number, one in enumerate(run["data"]):
         if not (isinstance(one, dict) and isinstance(one.get("name"), str) and isinstance(one.get("path"), str)):
-            raise ValueError(
-                f"{path} is no record of a run: entry {number} of 'data' lacks 'name' or 'path'; fit again"
-            )
+            lacks = f"entry {number} of 'data' lacks 'name' or 'path'"
+            raise ValueError(f"{path} is not the record of a run: {lacks}; fit again")
     return run
 
 
@@ -87,8 +88,8 @@ def _read_data_again(run: dict[str, Any]) -> tuple[DataFiles | None, str]:
 
 
 def _row_names(run_dir: Path, n_rows: int) -> list[str] | None:
-    """Return the names of the rows from the table of labels; None where they are only numbers, or it is gone."""
-    path = run_dir / _LABELS_FILE
+    """Return the names of the rows from the table of labels; None if they are only numbers, or the table is gone."""
+    path = run_dir / LABELS_FILE
     if not path.is_file():
         return None
     with path.open(newline="", encoding="utf-8") as file:

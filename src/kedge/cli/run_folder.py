@@ -1,4 +1,4 @@
-"""The folder of a run: labels and layers as tables, the record in JSON, and how the folder appears in one step."""
+"""The folder of a run: labels and layers as tables, the record in JSON. It appears when everything is written."""
 
 import contextlib
 import json
@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,25 +18,27 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.metrics import clustering_accuracy, nmi, purity
-from kedge.optional_libraries import load_library
-from kedge.plots.layers import Layer
+from kedge.model_files import save
+from kedge.optional_libraries import installed_version, load_library
+from kedge.plots.fitted_model import compare_with_classes
+from kedge.plots.layer_tree import Layer
 from kedge.readers.contents import DataFiles
 
 RUN_FILE = "run.json"
 MODEL_FILE = "model.kedge"
 REPORT_FILE = "report.html"
+LABELS_FILE = "labels.csv"
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "h5py")
 _ROWS_AT_ONCE = 1 << 17
 _SUFFIX = ".kedge-partial"
 _LOCK = ".lock"
-# Waits until the other end of its input is closed, as the system does when a process is killed; then puts an earlier
-# run back that was being replaced, and removes what was not finished.
+# Waits until its input is closed, which happens when this process ends or is killed. Then it restores an earlier run
+# that was being replaced, and removes what was not finished.
 _CLEAN_UP = 'cat > /dev/null; [ -e "$2" ] || [ ! -e "$3" ] || mv "$3" "$2"; rm -rf "$1" "$3"'
 
 
 def check_place(out: Path, *, overwrite: bool) -> None:
-    """Refuse a place where the folder cannot be put, before any work is done."""
+    """Refuse a place where the folder cannot be written, before any work is done."""
     if not out.parent.is_dir():
         raise ValueError(f"--out: there is no folder {out.parent}; make it first")
     if not os.access(out.parent, os.W_OK | os.X_OK):
@@ -45,17 +46,28 @@ def check_place(out: Path, *, overwrite: bool) -> None:
     if not os.path.lexists(out):
         return
     if out.is_symlink() or not out.is_dir():
-        raise ValueError(f"--out: {out} is no folder; choose another name")
-    if not overwrite and any(out.iterdir()):
+        raise ValueError(f"--out: {out} is not a folder; choose another name")
+    is_empty = not any(out.iterdir())
+    if not (overwrite or is_empty):
         raise ValueError(f"--out: {out} exists; choose another folder, or replace it with --overwrite")
-    # Nothing but what a run left is ever removed.
-    if any(out.iterdir()) and not (out / RUN_FILE).is_file():
+    if not (is_empty or (out / RUN_FILE).is_file()):
         raise ValueError(f"--out: {out} holds other things than a run of kedge, so it is not replaced")
+
+
+def checked_suffix(out: Path, suffixes: Sequence[str]) -> str:
+    """Return the suffix of an output file; refuse a suffix or a folder that cannot be written to."""
+    if out.suffix.lower() not in suffixes:
+        raise ValueError(f"--out: the name of {out} must end in one of {', '.join(suffixes)}")
+    if out.is_dir():
+        raise ValueError(f"--out: {out} is a folder; give the name of a file")
+    if not out.absolute().parent.is_dir():
+        raise ValueError(f"--out: there is no folder {out.absolute().parent}; make it first")
+    return out.suffix.lower()
 
 
 @contextmanager
 def new_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield an empty folder beside ``out`` that takes its place at the end; after an error nothing of it is left."""
+    """Yield an empty folder beside ``out`` that takes its place at the end; an error removes it."""
     check_place(out, overwrite=overwrite)
     _remove_stale(out)
     partial = out.with_name(f".{out.name}.{secrets.token_hex(6)}{_SUFFIX}")
@@ -74,21 +86,15 @@ def new_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
 
 @contextmanager
 def watched(partial: Path, out: Path, old: Path) -> Iterator[None]:
-    """Have another process clear up after this one if it is killed; where there is no shell, the next run does."""
+    """Let another process clean up if this one is killed; without a shell, the next run cleans up."""
     shell = shutil.which("sh")
     if shell is None or sys.platform == "win32":
         yield
         return
     command = [shell, "-c", _CLEAN_UP, "kedge-clean-up", *(str(path.absolute()) for path in (partial, out, old))]
-    # In a session of its own, so that what ends this process by the group or the terminal does not end it as well.
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        start_new_session=True,
-    ):
+    # In its own session, so that a signal to the group or the terminal does not end it too.
+    silent: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **silent, cwd="/", start_new_session=True):
         yield
 
 
@@ -111,7 +117,7 @@ def _put_in_place(partial: Path, out: Path) -> None:
 
 
 def _remove_stale(out: Path) -> None:
-    """Remove what runs left that were killed: their locks are free."""
+    """Remove what killed runs left behind; their locks are free."""
     for partial in out.parent.glob(f".{out.name}.*{_SUFFIX}"):
         lock = partial / _LOCK
         if not lock.is_file():
@@ -121,59 +127,54 @@ def _remove_stale(out: Path) -> None:
                 shutil.rmtree(partial, ignore_errors=True)
 
 
-if sys.platform == "win32":
+def _try_lock(descriptor: int) -> bool:
+    """Take the lock, which the system frees when the process ends; without such locks nothing counts as stale."""
+    try:
+        import fcntl
 
-    def _try_lock(descriptor: int) -> bool:
-        """Without such locks nothing is known to be stale."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
         return False
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        """Take the lock, which the system frees when the process ends, however it ends."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+    return True
 
 
-def describe_run(files: DataFiles, model: Any, started: datetime, seconds: Mapping[str, float]) -> dict[str, Any]:
-    """Return the record: versions, data, parameters, and scores where labels were kept aside."""
-    labels, given = files.labels, None
-    if labels is not None:
-        scores = {"accuracy": clustering_accuracy, "nmi": nmi, "purity": purity}
-        found = {name: float(score(labels.codes, model.labels_)) for name, score in scores.items()}
-        given = {"column": labels.column, "scores": found}
-    versions = {name: installed(name) for name in _LIBRARIES if installed(name) is not None}
+def describe_run(
+    files: DataFiles, model: Any, started: datetime, seconds: Mapping[str, float], layers: Sequence[Layer]
+) -> dict[str, Any]:
+    """Return the record: versions, data, parameters, layers, and scores if labels were given."""
+    given = None
+    if files.labels is not None:
+        scores = compare_with_classes(model, files.labels.codes).scores
+        given = {"column": files.labels.column, "scores": {name.lower(): value for name, value in scores.items()}}
+    versions = {name: found for name in _LIBRARIES if (found := installed_version(name)) != "not installed"}
+    own = ("name", "kind", "n_rows", "n_columns", "feature_names", "image_shape")
     return {
-        "kedge": version("kedge"),
+        "kedge": installed_version("kedge"),
         "versions": {"python": platform.python_version()} | versions,
         "started": started.isoformat(timespec="seconds"),
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
-        "data": [
-            {
-                "name": view.name,
-                "path": str(view.path),
-                "kind": view.kind,
-                "n_rows": view.n_rows,
-                "n_columns": view.n_columns,
-                "feature_names": view.feature_names,
-                "image_shape": None if view.image_shape is None else list(view.image_shape),
-            }
-            for view in files.views
-        ],
+        "data": [{name: getattr(view, name) for name in own} | {"path": str(view.path)} for view in files.views],
         "estimator": type(model).__name__,
         "parameters": model.get_params(deep=False),
         "n_rows": files.n_rows,
         "n_clusters": int(model.n_clusters_),
         "labels_given": given,
+        "layers": _describe_layers(model, layers),
     }
 
 
+def _describe_layers(model: Any, layers: Sequence[Layer]) -> dict[str, Any]:
+    """Return which clusters merge from each layer to the next coarser one, and the modularity that is lost."""
+    merges = []
+    for layer, coarser in pairwise(layers):
+        groups = [np.flatnonzero(layer.parents == cluster).tolist() for cluster in range(coarser.n_clusters)]
+        joined = [{"clusters": group, "into": cluster} for cluster, group in enumerate(groups) if len(group) > 1]
+        merges.append({"from": layer.n_clusters, "to": coarser.n_clusters, "joined": joined, "loss": layer.loss})
+    return {"n_communities": int(model.n_communities_), "merges": merges}
+
+
 def to_json(record: Mapping[str, Any], *, indent: int | None = None) -> str:
-    """Return a record as JSON; numbers of NumPy become plain ones, what is no JSON becomes text."""
+    """Return a record as JSON; NumPy values become plain ones, and what JSON does not know becomes text."""
 
     def plain(value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
@@ -181,38 +182,31 @@ def to_json(record: Mapping[str, Any], *, indent: int | None = None) -> str:
     return json.dumps(record, indent=indent, ensure_ascii=False, default=plain)
 
 
-def installed(name: str) -> str | None:
-    """Return the version of a library; None if it is not installed."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+def write_results(folder: Path, files: DataFiles, model: Any, layers: Sequence[Layer]) -> None:
+    """Write the labels, the layers (one column each, finest first) and the model."""
+    tables = {
+        "labels": label_columns(model.labels_, model.confidence_),
+        "layers": {f"clusters_{layer.n_clusters}": layer.labels for layer in layers},
+    }
+    for name, columns in tables.items():
+        for suffix in (".csv", ".parquet"):
+            with (folder / f"{name}{suffix}").open("wb") as file:
+                write_table(file, suffix, columns, files.row_names)
+    save(model, folder / MODEL_FILE)
 
 
-def write_labels(
-    file: BinaryIO,
-    suffix: str,
-    labels: NDArray[np.int64],
-    row_names: NDArray[Any] | None,
-    confidence: NDArray[np.floating[Any]] | None = None,
-) -> None:
-    """Write a table with the columns row and label, and confidence where there is any; .npy takes the labels alone.
-
-    Without names of the rows, their numbers are written.
-    """
-    if suffix == ".npy":
-        np.save(file, labels)
-        return
+def label_columns(labels: Any, confidence: Any) -> dict[str, NDArray[Any]]:
+    """Return the columns of a table of labels, with the confidence unless it is None."""
     columns: dict[str, NDArray[Any]] = {"label": np.asarray(labels, dtype=np.int64)}
     if confidence is not None:
         columns["confidence"] = np.asarray(confidence, dtype=np.float64)
-    write_columns(file, suffix, columns, row_names)
+    return columns
 
 
-def write_columns(
+def write_table(
     file: BinaryIO, suffix: str, columns: Mapping[str, NDArray[Any]], row_names: NDArray[Any] | None
 ) -> None:
-    """Write a table with the names of the rows, or their numbers, and one or more columns of numbers."""
+    """Write a CSV or Parquet table with the names of the rows, or their numbers, and columns of numbers."""
     pa = load_library("pyarrow", "cli", "writing labels")
     fields = {"row": pa.int64() if row_names is None else pa.string()}
     schema = pa.schema(fields | {name: pa.from_numpy_dtype(values.dtype) for name, values in columns.items()})
@@ -228,13 +222,3 @@ def write_columns(
             names: Any = np.arange(rows.start, rows.stop) if row_names is None else row_names[rows].tolist()
             piece = {"row": names} | {name: values[rows] for name, values in columns.items()}
             writer.write_table(pa.table(piece, schema=schema))
-
-
-def describe_layers(model: Any, layers: Sequence[Layer]) -> dict[str, Any]:
-    """Return the record of the layers: which clusters become one from each layer to the next coarser one."""
-    merges = []
-    for layer, coarser in pairwise(layers):
-        groups = [np.flatnonzero(layer.parents == cluster).tolist() for cluster in range(coarser.n_clusters)]
-        joined = [{"clusters": group, "into": cluster} for cluster, group in enumerate(groups) if len(group) > 1]
-        merges.append({"from": layer.n_clusters, "to": coarser.n_clusters, "joined": joined, "loss": layer.loss})
-    return {"n_communities": int(model.n_communities_), "merges": merges}

@@ -1,4 +1,4 @@
-"""The same data under several methods and settings, in one table."""
+"""Several methods and settings on the same data, in one table."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -27,30 +27,30 @@ def compare(
     memory_limit: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Cluster the same rows by several methods and set the results side by side.
+    """Cluster the same rows with several methods and compare the results.
 
-    Every method runs in a process of its own, one after another, so that its time and its memory are its own. A method
-    that cannot run on these rows, or fails, is listed with the reason and does not stop the others. Methods for one
-    matrix get several views side by side, each scaled to unit energy.
+    The methods run one after another, each in its own process, so that time and memory are those of the method alone. A
+    method that cannot run on these rows, or fails, is listed with the reason and does not stop the others. Methods for
+    one matrix get several views side by side, each scaled to unit energy.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features), or list or dict of them
         The rows, in memory; a list or dict is several views, which may lack rows as for :class:`kedge.MSGL`.
     n_clusters : int or "auto"
-        Number of clusters. With "auto" those of ours find it, each for itself, and the other methods are given the
-        number that the first of them found.
+        Number of clusters. With "auto", sgl and msgl find it themselves, and the other methods get the number that the
+        first of them found.
     methods : str or iterable of str, default="sgl,kmeans"
         Names, with settings if wanted: ``["sgl:alpha=0.1,n_anchors=50", "kmeans"]``; see :func:`known_methods`.
     y : array-like of shape (n_samples,) or None, default=None
-        Classes to score against; never used to fit. Without them, methods are compared with each other.
+        Classes to score against; never used to fit. Without them, the methods are compared with each other.
     observed : array-like of bool of shape (n_samples, n_views) or None, default=None
         Which views each row has, in addition to rows of NaN, as for :class:`kedge.MSGL`.
     random_state : int, RandomState instance or None, default=None
         Seed of every method.
     memory_limit : float or None, default=None
-        Bytes that a fit may take beyond X; None means the memory of the machine. What would need more is not begun
-        where that is known, and ended as soon as it takes more.
+        Bytes that a fit may take beyond X; None means the memory of the machine. A method that is known to need more
+        does not start; one that takes more is stopped.
     progress : callable or None, default=None
         Called with the name of every method before it runs.
 
@@ -70,14 +70,17 @@ def compare(
     """
     choices = read_methods(methods)
     views = _checked_rows(X, observed)
-    _check_count(n_clusters, views.n_rows)
+    is_count = isinstance(n_clusters, int | np.integer) and not isinstance(n_clusters, bool)
+    if n_clusters != "auto" and not (is_count and 1 <= int(n_clusters) <= views.n_rows):
+        allowed = f"'auto' or an integer from 1 to the {views.n_rows} rows of X"
+        raise ValueError(f"n_clusters={n_clusters!r} should be {allowed}")
     for choice in choices:
         choice.check_settings()
     classes = None if y is None else as_numbers(y, "y")
     if classes is not None and len(classes) != views.n_rows:
         raise ValueError(f"y has {len(classes)} labels and X has {views.n_rows} rows; give one label per row")
     rows: dict[int, MethodResult] = {}
-    # Those that find the number of clusters come first: the others may need it.
+    # Methods that find the number of clusters come first, because the others may need it.
     for number in sorted(range(len(choices)), key=lambda place: not choices[place].finds_count):
         choice, count = choices[number], n_clusters
         if progress is not None:
@@ -108,10 +111,3 @@ def _checked_rows(X: Any, observed: Any) -> Views:
         if isinstance(array, StoredView):
             raise TypeError(f"{name!r} is not in memory; most methods need all rows there: load it, or a part of it")
     return views
-
-
-def _check_count(n_clusters: Any, n_rows: int) -> None:
-    if n_clusters == "auto":
-        return
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or not 1 <= n_clusters <= n_rows:
-        raise ValueError(f"n_clusters={n_clusters!r} should be 'auto' or an integer from 1 to the {n_rows} rows of X")

@@ -1,4 +1,4 @@
-"""Methods by name, with settings such as ``sgl:alpha=0.1,n_anchors=50``, and the fit of one in a process of its own."""
+"""Methods by name, with settings such as ``sgl:alpha=0.1,n_anchors=50``, and the fit of one in its own process."""
 
 import ast
 import os
@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
 
 from kedge.baselines.memory import refuse
-from kedge.baselines.registry import available, find_method
+from kedge.baselines.registry import available
 from kedge.comparison.result import MethodResult, spell_out
 from kedge.core.rows import side_by_side
 from kedge.inputs import Views
@@ -28,16 +29,26 @@ from kedge.msgl import MSGL
 from kedge.readers.arrays import learn_array_scaling
 from kedge.sgl import SGL
 
-# Names of ours and of scikit-learn's that are no baselines, and short names of baselines.
 _OWN = {"sgl": SGL, "msgl": MSGL}
 _AGGLOMERATIVE = "agglomerative"
-_SHORT = {"spectral": "SpectralClustering"}
-# Ward's method keeps the distances of all pairs twice while it joins them.
+# The first names of the list; the other baselines follow. Either name of spectral clustering is accepted.
+_FIRST = (*_OWN, "kmeans", "spectral", "lsc", _AGGLOMERATIVE)
+_SHORT = {"spectralclustering": "spectral"}
+# Ward's method holds the distances of all pairs twice while it merges clusters.
 _BYTES_PER_PAIR_OF_ROWS = 8
-# A plain process and not one of ``multiprocessing``, which would run the program of the user again.
+# A plain process, because ``multiprocessing`` would run the program of the user again.
 _PROGRAM = "from kedge.comparison.methods import serve; serve()"
-# How often the memory of a fit is looked at, in seconds.
+# How often the memory of a fit is measured, in seconds.
 _TICK = 0.05
+
+
+@cache
+def _estimators() -> dict[str, Any]:
+    """Return the class of every method by its name."""
+    baselines = {method.name.lower(): method.estimator for method in available()}
+    found = _OWN | {_AGGLOMERATIVE: AgglomerativeClustering}
+    found |= {_SHORT.get(name, name): estimator for name, estimator in baselines.items()}
+    return {name: found[name] for name in (*_FIRST, *found)}
 
 
 @dataclass(frozen=True)
@@ -62,9 +73,8 @@ class MethodChoice:
     @property
     def takes_views(self) -> bool:
         """Whether the method itself takes several views; the others get them side by side."""
-        if self.name in _OWN or self.name == _AGGLOMERATIVE:
-            return self.name == "msgl"
-        return bool(_baseline(self.name).kind == "multi")
+        multi = {method.estimator for method in available("multi")} | {MSGL}
+        return _estimators()[self.name] in multi
 
     @property
     def finds_count(self) -> bool:
@@ -83,23 +93,20 @@ class MethodChoice:
         memory_limit : float or None
             Bytes, for methods that refuse what does not fit.
         """
-        parameters: dict[str, Any] = {"n_clusters": n_clusters} | self.settings
-        if self.name == _AGGLOMERATIVE:
-            return AgglomerativeClustering(**parameters)
-        parameters = {"random_state": random_state} | parameters
-        if self.name in _OWN:
-            return _OWN[self.name](**parameters)
-        return _baseline(self.name).estimator(**({"memory_limit": memory_limit} | parameters))
+        estimator = _estimators()[self.name]
+        usual = {"n_clusters": n_clusters, "random_state": random_state, "memory_limit": memory_limit}
+        accepted = estimator._get_param_names()
+        return estimator(**({name: value for name, value in usual.items() if name in accepted} | self.settings))
 
     def check_settings(self) -> None:
         """Refuse settings that the method does not have."""
-        allowed = sorted(MethodChoice(self.name).make(2, random_state=None, memory_limit=None).get_params())
+        allowed = _estimators()[self.name]._get_param_names()
         for name in self.settings:
             if name not in allowed:
                 raise ValueError(f"methods: {self.name} has no setting {name!r}; it has {', '.join(allowed)}")
 
     def why_not(self, views: Views, n_clusters: int | str) -> str | None:
-        """Return why the method cannot run on these rows, in a sentence; None if nothing is known against it."""
+        """Return why the method cannot run on these rows; None if nothing is known against it."""
         if self.settings.get("n_clusters", n_clusters) == "auto" and not self.finds_count:
             return "needs a number of clusters, and no method of this comparison found one"
         if views.observed is not None and self.name != "msgl":
@@ -119,10 +126,7 @@ def known_methods() -> list[str]:
     >>> known_methods()[:6]
     ['sgl', 'msgl', 'kmeans', 'spectral', 'lsc', 'agglomerative']
     """
-    first = [*_OWN, "kmeans", "spectral", "lsc", _AGGLOMERATIVE]
-    shortened = {long.lower() for long in _SHORT.values()}
-    others = [method.name.lower() for method in available()]
-    return first + [name for name in others if name not in first and name not in shortened]
+    return list(_estimators())
 
 
 def read_methods(methods: str | Iterable[str | MethodChoice]) -> list[MethodChoice]:
@@ -131,8 +135,8 @@ def read_methods(methods: str | Iterable[str | MethodChoice]) -> list[MethodChoi
     Parameters
     ----------
     methods : str or iterable of str or MethodChoice
-        Such as ``"sgl:alpha=0.1,n_anchors=50,kmeans"``, or the same as a list with one method each. What follows a
-        method with ``=`` is one of its settings.
+        Such as ``"sgl:alpha=0.1,n_anchors=50,kmeans"``, or a list with one method each. Whatever has an ``=`` is a
+        setting of the method before it.
 
     Returns
     -------
@@ -166,7 +170,7 @@ def _read_text(text: str) -> list[MethodChoice]:
         if setting:
             name, equals, value = (piece.strip() for piece in setting.partition("="))
             if not (name and equals and value):
-                raise ValueError(f"methods: {setting!r} is no setting; write METHOD:NAME=VALUE")
+                raise ValueError(f"methods: {setting!r} is not a setting; write METHOD:NAME=VALUE")
             if name in choices[-1].settings:
                 raise ValueError(f"methods: {choices[-1].name} has {name} twice; give it once")
             choices[-1].settings[name] = _value(value)
@@ -174,7 +178,7 @@ def _read_text(text: str) -> list[MethodChoice]:
 
 
 def _value(text: str) -> Any:
-    """Return a number, True, False or None where the text is one, else the text."""
+    """Return a number, True, False or None if the text is one, else the text."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -182,9 +186,7 @@ def _value(text: str) -> Any:
 
 
 def _checked_name(name: str) -> str:
-    lower = name.lower()
-    lower = next((short for short, long in _SHORT.items() if long.lower() == lower), lower)
-    known = known_methods()
+    lower, known = _SHORT.get(name.lower(), name.lower()), known_methods()
     if lower in known:
         return lower
     near = get_close_matches(lower, known, n=1)
@@ -192,28 +194,19 @@ def _checked_name(name: str) -> str:
     raise ValueError(f"methods: no method {name!r}; {hint}there are {', '.join(known)}")
 
 
-def _baseline(name: str) -> Any:
-    return find_method(_SHORT.get(name, name))
-
-
 def fit_alone(
     choice: MethodChoice, views: Views, n_clusters: int | str, random_state: Any, memory_limit: float | None
 ) -> MethodResult:
-    """Fit in a new process, so that nothing that other fits left behind counts in time and memory.
+    """Fit in a new process, so that time and memory are those of this fit alone.
 
     Whatever happens to the process is in the result.
     """
+    # -P: a module in the user's folder must not shadow a library.
+    command = [sys.executable, "-P", "-c", _PROGRAM]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    pipe = subprocess.PIPE
     with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            # -P: a module of the user's folder does not shadow a library.
-            [sys.executable, "-P", "-c", _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            env=environment,
-        )
-        with process:
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=complaints, env=environment) as process:
             try:
                 answer = _exchange(process, (choice, views, n_clusters, random_state, memory_limit))
             except BaseException:
@@ -234,7 +227,7 @@ def _exchange(process: subprocess.Popen[bytes], task: tuple[Any, ...]) -> bytes:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        # Straight into the pipe, without a second copy of the rows in memory.
+        # Straight into the pipe, which needs no second copy of the rows in memory.
         pickle.dump(task, process.stdin, protocol=5)
         process.stdin.close()
     except BrokenPipeError:
@@ -244,10 +237,10 @@ def _exchange(process: subprocess.Popen[bytes], task: tuple[Any, ...]) -> bytes:
 
 def serve() -> None:
     """Read a task from standard input, fit, and write the result to standard output."""
-    # What libraries print must not get between the bytes of the result.
+    # Standard output becomes standard error, so that what libraries print does not mix with the result.
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)
-        # The program that started this one has asked for it; no other can write here.
+        # Unpickling is safe here: only the program that started this process can write to its input.
         pickle.dump(_fit(out, *pickle.load(sys.stdin.buffer)), out, protocol=5)
 
 
@@ -264,16 +257,16 @@ def _fit(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if name == _AGGLOMERATIVE and _BYTES_PER_PAIR_OF_ROWS * views.n_rows**2 > limit:
-                needed, largest = _BYTES_PER_PAIR_OF_ROWS * views.n_rows**2, (limit / _BYTES_PER_PAIR_OF_ROWS) ** 0.5
-                refuse(name, views.n_rows, needed, int(largest), limit, is_own=memory_limit is not None)
+            needed, largest = _BYTES_PER_PAIR_OF_ROWS * views.n_rows**2, int((limit / _BYTES_PER_PAIR_OF_ROWS) ** 0.5)
+            if name == _AGGLOMERATIVE and needed > limit:
+                refuse(name, views.n_rows, needed, largest, limit, is_own=memory_limit is not None)
             X, arguments = _input_for(choice, views)
             model = choice.make(n_clusters, random_state=random_state, memory_limit=memory_limit)
             _watch_memory(MethodResult(name, settings, "failed"), limit, out)
             memory, started = PeakMemory(), time.perf_counter()
             labels = np.asarray(model.fit(X, **arguments).labels_, dtype=np.int64)
         except MemoryError as error:
-            # Those of ours say what would be needed before they begin; those of NumPy come in between.
+            # The baselines say how much they need before they begin; errors of NumPy come later and without words.
             status = "refused" if str(error) else "failed"
             return MethodResult(name, settings, status, str(error) or "out of memory")
         except Exception as error:
@@ -285,7 +278,7 @@ def _fit(
 
 
 def _input_for(choice: MethodChoice, views: Views) -> tuple[Any, dict[str, Any]]:
-    """Return what the method's ``fit`` is given: X and further arguments."""
+    """Return X and the further arguments of ``fit``."""
     if len(views.arrays) == 1:
         return views.arrays[0], {}
     if choice.takes_views:
@@ -299,7 +292,7 @@ def _input_for(choice: MethodChoice, views: Views) -> tuple[Any, dict[str, Any]]
 
 
 def _watch_memory(result: MethodResult, limit: float, out: BinaryIO) -> None:
-    """End this process with a result that says so as soon as the fit takes more memory than it may."""
+    """End this process, with a result that says so, as soon as the fit takes too much memory."""
     before = resident_bytes()
     if before is None:
         return

@@ -1,4 +1,4 @@
-"""What a comparison found, and its tables as text, Markdown, CSV and HTML."""
+"""The result of a comparison, and its tables as text, Markdown, CSV and HTML."""
 
 import csv
 import html
@@ -14,6 +14,8 @@ from kedge.metrics import ari, clustering_accuracy, nmi, purity
 
 SCORES: dict[str, Callable[..., float]] = {"accuracy": clustering_accuracy, "nmi": nmi, "ari": ari, "purity": purity}
 AGREEMENTS: dict[str, Callable[..., float]] = {"nmi": nmi, "ari": ari}
+# Columns of words; all others hold numbers and are aligned to the right.
+WORDS = ("method", "notes")
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,6 @@ class Table:
     header: list[str]
     lines: list[list[str]]
 
-    def is_number(self, column: int) -> bool:
-        """Whether every cell of a column is a number or empty, so that it stands to the right."""
-        cells = [line[column] for line in self.lines]
-        return any(cells) and all(not cell or _is_number(cell) for cell in cells)
-
     def to_text(self) -> str:
         """Return the table in columns of equal width."""
         rows = [self.header, *self.lines]
@@ -36,15 +33,15 @@ class Table:
         shown = [self.title] if self.title else []
         for row in rows:
             cells = [
-                cell.rjust(width) if self.is_number(column) else cell.ljust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+                cell.ljust(width) if name in WORDS else cell.rjust(width)
+                for name, cell, width in zip(self.header, row, widths, strict=True)
             ]
             shown.append("  ".join(cells).rstrip())
         return "\n".join(shown)
 
     def to_markdown(self) -> str:
         """Return a Markdown table under its title."""
-        rules = ["---:" if self.is_number(column) else "---" for column in range(len(self.header))]
+        rules = ["---" if name in WORDS else "---:" for name in self.header]
         rows = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in (self.header, *self.lines)]
         lines = [f"| {' | '.join(row)} |" for row in [rows[0], rules, *rows[1:]]]
         return "\n".join([f"**{self.title}**", "", *lines] if self.title else lines)
@@ -55,14 +52,6 @@ class Table:
         body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>\n" for line in self.lines)
         caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace(",", ""))
-    except ValueError:
-        return False
-    return True
 
 
 def spell_out(method: str, settings: dict[str, Any]) -> str:
@@ -82,15 +71,15 @@ class MethodResult:
     settings : dict
         Parameters that were set.
     status : {"ran", "refused", "failed"}
-        Whether there are labels; "refused" if it was not begun.
+        Whether there are labels; "refused" means that it did not start.
     reason : str
         Why there are no labels.
     labels : ndarray of shape (n_samples,) or None
         Clusters.
     seconds : float or None
-        Time of the fit alone, without reading or starting anything.
+        Time of the fit alone, without reading data or starting a process.
     peak_bytes : int or None
-        Most memory during the fit, beyond the rows and the libraries; None where the system does not tell.
+        Peak memory of the fit, beyond the rows and the libraries; None if the system does not report it.
     scores : dict of str to float
         Against the labels given: accuracy, nmi, ari, purity; empty without them.
     notes : tuple of str
@@ -120,12 +109,12 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several methods on the same rows; shows itself as a table.
+    """Several methods on the same rows; prints as a table.
 
     Attributes
     ----------
     rows : list of MethodResult
-        One per method, in the order asked for; methods without labels say why.
+        One per method, in the order given; methods without labels say why.
     n_samples : int
         Rows of the data.
     view_names : tuple of str
@@ -167,7 +156,7 @@ class Comparison:
         return table
 
     def tables(self) -> list[Table]:
-        """Return the tables to show: the methods, then what there is to say, then agreement if no labels were given."""
+        """Return the table of methods, and tables of their agreement if no labels were given."""
         shown = [self._table_of_methods()]
         if not self.has_labels and len(self.finished) > 1:
             names = [row.name for row in self.finished]
@@ -182,22 +171,16 @@ class Comparison:
         header = ["method", "clusters", *(f"{score}, %" for score in scores), "seconds", "peak MiB", "notes"]
         lines = []
         for row in self.rows:
-            notes = "; ".join(([f"{row.status}: {row.reason}"] if row.reason else []) + list(row.notes))
-            lines.append(
-                [
-                    row.name,
-                    _shown(row.n_clusters, "d"),
-                    *(_shown(None if row.labels is None else 100 * row.scores[score], ".1f") for score in scores),
-                    _shown(row.seconds, ".3f"),
-                    _shown(None if row.peak_bytes is None else row.peak_bytes / 2**20, ",.1f"),
-                    notes,
-                ]
-            )
+            line = [row.name, _shown(row.n_clusters, "d")]
+            line += [_shown(None if row.labels is None else 100 * row.scores[score], ".1f") for score in scores]
+            line += [_shown(row.seconds, ".3f"), _shown(row.peak_bytes and row.peak_bytes / 2**20, ",.1f")]
+            reason = [f"{row.status}: {row.reason}"] if row.reason else []
+            lines.append([*line, "; ".join([*reason, *row.notes])])
         views = "" if len(self.view_names) == 1 else f", views {', '.join(self.view_names)}"
         return Table(f"{self.n_samples:,} rows{views}", header, lines)
 
     def to_text(self) -> str:
-        """Return the tables for a terminal."""
+        """Return the tables for a terminal, as ``print`` shows them."""
         return "\n\n".join(table.to_text() for table in self.tables()) + "\n"
 
     def to_markdown(self) -> str:
@@ -209,7 +192,7 @@ class Comparison:
         return "\n".join(table.to_html() for table in self.tables()) + "\n"
 
     def to_csv(self) -> str:
-        """Return one line per method: exact numbers, scores or agreement with every other method."""
+        """Return one line per method, with exact numbers, and scores or the agreement with other methods."""
         names = [row.name for row in self.finished]
         pairs = {measure: self.agreement(measure) for measure in AGREEMENTS} if not self.has_labels else {}
         scores = list(SCORES) if self.has_labels else []
@@ -229,7 +212,7 @@ class Comparison:
         return buffer.getvalue()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, words and lists, for JSON; ``agreement`` is of the finished methods."""
+        """Return everything as plain numbers, texts and lists, for JSON; ``agreement`` is between finished methods."""
         names = ("method", "settings", "status", "reason", "seconds", "peak_bytes", "scores", "n_clusters")
         rows = [{name: getattr(row, name) for name in names} | {"notes": list(row.notes)} for row in self.rows]
         for line, row in zip(rows, self.rows, strict=True):
@@ -244,13 +227,8 @@ class Comparison:
             "agreement": agreement,
         }
 
-    def __str__(self) -> str:
-        """Return the tables for a terminal."""
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        """Show the tables in a notebook."""
-        return self.to_html()
+    __str__ = to_text
+    _repr_html_ = to_html
 
 
 def _shown(value: float | None, form: str) -> str:

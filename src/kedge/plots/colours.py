@@ -1,8 +1,8 @@
 """Colours of clusters, the same in all figures.
 
-Six colours of Okabe and Ito, without the yellow that white paper swallows, and a violet that stays as far from them as
-they are from one another, also for people who lack one kind of cones; a test measures it. From the eighth cluster on
-the colours come again with another marker and another hatching.
+Six colours of Okabe and Ito, without the yellow that is hard to see on white, and a violet that is as far from them as
+they are from each other, also with colour blindness; a test measures it. From the eighth cluster on the colours repeat
+with another marker and another hatching.
 """
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9955EE")

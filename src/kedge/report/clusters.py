@@ -1,4 +1,4 @@
-"""The clusters one by one: how many rows they hold, their typical rows, how sure labels are, why so many clusters."""
+"""Sections about the clusters: sizes, layers, typical rows, confidence, and how many there are."""
 
 from typing import Any
 
@@ -6,44 +6,108 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.plots.colours import COLOURS, PATTERNS, colour_of, shape_of
+from kedge.plots.colours import COLOURS, PATTERNS, SYMBOLS, colour_of, shape_of
 from kedge.plots.fitted_model import DOUBTFUL, cluster_sizes_of, confidence_histogram, count_choice
-from kedge.plots.row_map import find_prototypes
-from kedge.report.markup import Section, as_json, axis, bars, counted, escape, percent, shortened
+from kedge.plots.layer_tree import ClusterTree, cluster_splits, cluster_tree
+from kedge.plots.projection import find_prototypes
+from kedge.report.markup import Section, as_json, axis, bars, counted, escape, named_axis, percent, shortened
 from kedge.report.material import Material
+from kedge.report.row_map import points
 
 HEIGHT = 300
-# The least sure rows are listed, unless they would be shown with a confidence of one.
+# How many of the least sure rows are listed, and the confidence above which none is.
 MOST_LISTED, SURE = 12, 0.995
-# From here on the second guess at the number of clusters is nearly as good.
+# From this share of the best score on, the second best number of clusters is nearly as good.
 CLOSE = 0.8
-# Sides of the images on the page; larger ones are thinned out.
+# Larger images are thinned out to this many pixels per side.
 MOST_PIXELS = 32
 
 
 def sizes(material: Material) -> Section:
     """Draw how many rows each cluster holds."""
     counts = cluster_sizes_of(material.model)
-    least, most = counts.min(), counts.max()
-    colours = [colour_of(cluster) for cluster in range(len(counts))]
-    patterns = [PATTERNS[shape_of(cluster)] for cluster in range(len(counts))]
-    x, y, hover = np.arange(len(counts)), counts.astype(np.int32), "cluster %{x}: %{y:,} rows"
+    trace = bars(
+        np.arange(len(counts)),
+        counts.astype(np.int32),
+        "cluster %{x}: %{y:,} rows",
+        colours=[colour_of(cluster) for cluster in range(len(counts))],
+        patterns=[PATTERNS[shape_of(cluster)] for cluster in range(len(counts))],
+    )
     ticks = {"tick0": 0, "dtick": max(1, -(-len(counts) // 20)), "range": [-0.6, len(counts) - 0.4]}
     rows = [(cluster, f"{count:,}", percent(count / counts.sum())) for cluster, count in enumerate(counts)]
-    section = Section("sizes", "Sizes")
-    section.draw(
-        [bars(x, y, hover, colours=colours, patterns=patterns)],
+    spread = f"from {counts.min()} to {counts.max()}"
+    return Section("sizes", "Sizes").draw(
+        [trace],
         {"xaxis": axis("cluster", **ticks), "yaxis": axis("rows"), "bargap": 0.25},
         HEIGHT,
-        label=f"Bar chart of the number of rows in each of {len(counts)} clusters, from {least} to {most}.",
+        label=f"Bar chart of the number of rows in each of {len(counts)} clusters, {spread}.",
         caption="Rows in each cluster. Colours are the same in all figures of this page.",
         listed=("The sizes as a table", "Rows in each cluster", ("cluster", "rows", "share"), rows),
     )
+
+
+def layers(material: Material) -> Section | None:
+    """Show the tree of merges, drawn and in tables; None if there is one layer."""
+    tree = cluster_tree(material.layers, material.n_clusters)
+    splits = cluster_splits(material.layers, material.n_clusters)
+    if not (tree.joins or splits):
+        return None
+    section = Section("layers", "Layers")
+    section.say(
+        f"The graph has {counted(len(material.model.tree_) + 1, 'community', 'communities')}. The two that lose the "
+        f"least modularity are merged, again and again, until one is left. This page shows the layer of "
+        f"{counted(material.n_clusters, 'cluster')}. If a merge costs little, fewer clusters describe the rows nearly "
+        f"as well. <code>labels_at(k)</code> and the file layers.csv of a run give the labels of the other layers."
+    )
+    if tree.joins:
+        _draw_tree(section, tree)
+        rows: list[tuple[Any, ...]] = []
+        for join in tree.joins:
+            parts = " with ".join(" + ".join(str(cluster) for cluster in part) for part in join.parts)
+            rows.append((join.n_clusters, parts, f"{join.loss:.4f}"))
+        coarser = ("clusters left", "merged", "modularity lost")
+        section.tabulate("Fewer clusters: which ones merge", coarser, rows, numbers_from=2)
+    if splits:
+        rows = []
+        for split in splits:
+            parts = " + ".join(f"{size:,}" for size in split.sizes)
+            rows.append((split.n_clusters, f"cluster {split.cluster}", parts, f"{split.loss:.4f}"))
+        finer = ("clusters then", "split", "rows of the parts", "modularity gained")
+        section.tabulate("More clusters: which ones split", finer, rows, numbers_from=3)
     return section
 
 
+def _draw_tree(section: Section, tree: ClusterTree) -> None:
+    grey = {"color": "rgba(128,128,128,0.9)", "width": 1.5}
+    lines = []
+    for join in tree.joins:
+        text = f"{counted(join.n_clusters, 'cluster')} left, {join.loss:.4f} of modularity lost"
+        lines.append(points(join.path, mode="lines", line=grey, text=text))
+    look = {"color": [colour_of(one) for one in tree.order], "symbol": [SYMBOLS[shape_of(one)] for one in tree.order]}
+    leaves = points(
+        np.stack([np.arange(len(tree.order)), np.zeros(len(tree.order))], axis=1),
+        text=[f"cluster {cluster}" for cluster in tree.order],
+        cliponaxis=False,
+        marker={"size": 10} | look,
+    )
+    plain = {"showgrid": False, "zeroline": False}
+    layout = {
+        "xaxis": named_axis("cluster", [str(cluster) for cluster in tree.order], **plain),
+        "yaxis": named_axis("clusters left", [str(count) for count in tree.counts], **plain),
+        "showlegend": False,
+        "hovermode": "closest",
+    }
+    section.draw(
+        [*lines, leaves],
+        layout,
+        min(160 + 24 * len(tree.counts), 620),
+        label=f"Tree in which {counted(len(tree.order), 'cluster')} merge into one, in {len(tree.joins)} steps.",
+        caption="The clusters are at the bottom. Lines join clusters that merge: the lower, the less the merge costs.",
+    )
+
+
 def prototypes(material: Material) -> Section:
-    """List the rows nearest to the centres of the clusters; where rows are images, show them."""
+    """List the rows nearest to the centres of the clusters, and show them if they are images."""
     rows = find_prototypes(material.model)
     section = Section("prototypes", "Typical rows")
     section.say("The rows nearest to the centre of each cluster in the embedding, nearest first.")
@@ -58,8 +122,7 @@ def prototypes(material: Material) -> Section:
         (cluster, [shortened(material.row_name(int(row)), 40) for row in own] or "no rows")
         for cluster, own in enumerate(rows)
     ]
-    section.tabulate("Prototypes of each cluster", ("cluster", "rows"), lines, numbers_from=2)
-    return section
+    return section.tabulate("Typical rows of each cluster", ("cluster", "rows"), lines, numbers_from=2)
 
 
 def _pixels(block: Any, shape: tuple[int, int]) -> str:
@@ -76,7 +139,7 @@ def _pixels(block: Any, shape: tuple[int, int]) -> str:
 
 
 def _images(material: Material, rows: list[NDArray[np.intp]], source: str) -> str:
-    """Return the places of the images, each with a name for screen readers and on hovering."""
+    """Return a canvas for each image, with a name for screen readers and on hovering."""
     lines, place = [], 0
     for cluster, own in enumerate(rows):
         line = f'<li><span class="cluster-name">{cluster}</span>'
@@ -109,16 +172,16 @@ def confidence(material: Material) -> Section | None:
         patterns=["/" if one else "" for one in doubtful],
         width=float(edges[1] - edges[0]),
     )
-    section = Section("confidence", "How sure")
+    section = Section("confidence", "Confidence")
     section.draw(
         [histogram],
         {"xaxis": axis("confidence", range=[0, 1], dtick=0.1), "yaxis": axis("rows")},
         HEIGHT,
         label=f"Histogram of the confidence of all rows; {share} are below {DOUBTFUL:g}.",
         caption=(
-            f"How far a row's own cluster leads the next one among the rows around it. {share} of the rows are below "
-            f"{DOUBTFUL:g} (hatched): the next cluster holds at least half as much. High confidence does not make a "
-            f"label right."
+            f"How far a row's own cluster leads the second best one among the rows around it. {share} of the rows are "
+            f"below {DOUBTFUL:g} (hatched): there, the second best cluster holds more than half as much as their own. "
+            f"A label with high confidence can still be wrong."
         ),
         listed=("The histogram as a table", "Rows by confidence", ("confidence", "rows"), bins),
     )
@@ -133,19 +196,17 @@ def confidence(material: Material) -> Section | None:
 
 
 def cluster_count(material: Material) -> Section | None:
-    """Draw what speaks for each number of clusters; None where the number was given."""
+    """Draw the score of each number of clusters; None if the number was given."""
     if "n_clusters" not in (getattr(material.model, "auto_report_", None) or {}):
         return None
     choice = count_choice(material.model)
     chosen, second, closeness = choice["chosen"], choice["second"], choice["closeness"]
-    words = f"The data suggest {counted(chosen, 'cluster')}. "
-    if second is None:
-        words += "No other number came into question."
-    else:
-        warning = "so look at both" if closeness >= CLOSE else "so the choice is fairly clear"
-        words += f"Second best is {second}, with {percent(closeness, 0)} of the score, {warning}."
-    section = Section("cluster-count", "How many clusters")
-    section.say(words, "This is advice, not proof.")
+    words = "There was no other candidate."
+    if second is not None:
+        advice = "so look at both" if closeness >= CLOSE else "so the choice is fairly clear"
+        words = f"Second best is {second}, with {percent(closeness, 0)} of the score, {advice}."
+    section = Section("cluster-count", "Number of clusters")
+    section.say(f"The data suggest {counted(chosen, 'cluster')}. {words} This is advice, not proof.")
     ranked = [(int(one["n_clusters"]), float(one["score"])) for one in choice["ranked"]]
     if len(ranked) == 1:
         return section
@@ -153,12 +214,11 @@ def cluster_count(material: Material) -> Section | None:
     colours = [COLOURS[0] if count == chosen else "rgba(128,128,128,0.45)" for count in counts]
     rows = [(count, f"{score:.3f}") for count, score in ranked]
     x, y = [str(count) for count in counts], np.array(scores, dtype=np.float32)
-    section.draw(
+    return section.draw(
         [bars(x, y, "%{x} clusters: score %{y:.3f}", colours=colours)],
         {"xaxis": axis("number of clusters", type="category"), "yaxis": axis("score")},
         HEIGHT,
         label=f"Bar chart of the scores of {len(counts)} numbers of clusters; {chosen} has the best.",
-        caption="What speaks for each candidate; the chosen number is in blue.",
+        caption="The score of each candidate; the chosen number is in blue.",
         listed=("The scores as a table", "Candidates, best first", ("number of clusters", "score"), rows),
     )
-    return section

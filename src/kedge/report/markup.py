@@ -1,33 +1,35 @@
-"""The pieces that a page is made of: text, tables and figures. Text from data goes through :func:`escape`."""
+"""The pieces of the page: text, tables and figures. Text from data goes through :func:`escape`."""
 
 import json
 from collections.abc import Iterable, Sequence
 from html import escape as escape_html
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from kedge.optional_libraries import load_library
 
 Rows: TypeAlias = Iterable[Sequence[Any]]
-# Names longer than this are cut on the page.
+# Longer names are cut on the page.
 MOST_CHARACTERS = 60
-# Axes of heat maps: lines would show between the cells.
+# Axes of heat maps have no lines, which would show between the cells.
 CELLS = {"showgrid": False, "zeroline": False, "ticks": ""}
 
 
 class Section:
-    """A part of the page: its anchor, its heading, its HTML, and the data of its figures by their ids."""
+    """A part of the page: its id, its heading, its HTML, and the data of its figures by their ids."""
 
     def __init__(self, name: str, title: str) -> None:
         self.name, self.title, self.body = name, title, ""
         self.figures: dict[str, str] = {}
 
-    def say(self, *sentences: str) -> None:
-        """Add a paragraph of sentences that are HTML already."""
-        self.body += paragraph(*sentences)
+    def say(self, html: str) -> Self:
+        """Add a paragraph; return the section, as the other methods do."""
+        self.body += f"<p>{html}</p>"
+        return self
 
-    def tabulate(self, caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> None:
+    def tabulate(self, caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> Self:
         """Add a table; see :func:`table`."""
         self.body += table(caption, header, rows, numbers_from)
+        return self
 
     def draw(
         self,
@@ -39,19 +41,25 @@ class Section:
         caption: str,
         listed: tuple[str, str, Sequence[str], Rows] | None = None,
         part: str = "",
-    ) -> None:
-        """Add a figure: what it shows in a sentence, its caption, and the same as a table that opens on demand.
+    ) -> Self:
+        """Add a figure, with a description for screen readers, a caption, and a table that opens on demand.
 
-        ``listed`` is what opens the table, its caption, its header and its rows; ``part`` tells the figures of one
-        section apart.
+        ``listed`` holds the words that open the table, its caption, its header and its rows; ``part`` tells the figures
+        of one section apart. The page sets the colours that follow the theme, as a trace says in ``meta``: "sequential"
+        or "diverging" for a colour scale, "outlined" for an outline in the colour of text.
         """
-        opening = "" if listed is None else folded(listed[0], table(*listed[1:]))
+        graph_objects = load_library("plotly.graph_objects", "report", "a report")
+        margin, template = {"l": 10, "r": 10, "t": 20, "b": 10}, graph_objects.layout.Template()
+        whole = {"height": height, "autosize": True, "margin": margin, "template": template} | layout
+        figure = graph_objects.Figure(data=list(traces), layout=whole)
         name = f"{self.name}-figure{part}"
-        self.figures[name] = figure_json(traces, layout, height)
+        self.figures[name] = _safe_in_script(str(figure.to_json()))
+        opening = "" if listed is None else folded(listed[0], table(*listed[1:]))
         self.body += (
             f'<figure><div class="plot" id="{name}" role="img" aria-label="{escape(label, 400)}" '
             f'style="min-height:{height}px"></div><figcaption>{caption}</figcaption>{opening}</figure>'
         )
+        return self
 
 
 def shortened(value: Any, most: int = MOST_CHARACTERS) -> str:
@@ -66,7 +74,7 @@ def escape(value: Any, most: int = MOST_CHARACTERS) -> str:
 
 
 def plotly_text(value: Any, most: int = 28) -> str:
-    """Return a value as text for a figure: Plotly reads tags and entities in its texts."""
+    """Return a value as text for a figure; Plotly reads tags and entities in its texts."""
     return escape_html(shortened(value, most), quote=False)
 
 
@@ -80,13 +88,8 @@ def _safe_in_script(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def paragraph(*sentences: str) -> str:
-    """Return a paragraph of sentences that are HTML already."""
-    return f"<p>{' '.join(sentence for sentence in sentences if sentence)}</p>"
-
-
 def table(caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> str:
-    """Return a table of escaped cells, some of them lists; columns from ``numbers_from`` on are set as numbers."""
+    """Return a table of escaped cells, which may be lists; columns from ``numbers_from`` on are aligned as numbers."""
     classes = [' class="number"' if place >= numbers_from else "" for place in range(len(header))]
     head = "".join(f'<th scope="col"{kind}>{escape(cell)}</th>' for cell, kind in zip(header, classes, strict=True))
     lines = []
@@ -102,7 +105,7 @@ def table(caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1
 
 
 def _cell(content: Any) -> str:
-    """Return the text of a cell; the items of a list are not broken where they fit on a line."""
+    """Return the HTML of a cell; lines break between the items of a list, not inside them."""
     if not isinstance(content, list):
         return escape(content, 400)
     last = len(content) - 1
@@ -125,18 +128,6 @@ def counted(count: int, singular: str, plural: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
-def figure_json(traces: Sequence[dict[str, Any]], layout: dict[str, Any], height: int) -> str:
-    """Return traces and layout, checked by Plotly, as JSON; NumPy arrays are packed.
-
-    Colours that follow the theme are set by the page. A trace says in ``meta`` what the page does with it:
-    "sequential" or "diverging" for the colour scale, "outlined" for an outline in the colour of text.
-    """
-    graph_objects = load_library("plotly.graph_objects", "report", "a report")
-    margin, template = {"l": 10, "r": 10, "t": 20, "b": 10}, graph_objects.layout.Template()
-    whole = {"height": height, "autosize": True, "margin": margin, "template": template} | layout
-    return _safe_in_script(str(graph_objects.Figure(data=list(traces), layout=whole).to_json()))
-
-
 def axis(title: str, **more: Any) -> dict[str, Any]:
     """Return an axis with room for its labels."""
     return {"title": {"text": title, "standoff": 12}, "automargin": True, **more}
@@ -148,17 +139,15 @@ def named_axis(title: str, names: Sequence[str], **more: Any) -> dict[str, Any]:
 
 
 def bars(x: Any, y: Any, hover: str, *, colours: Sequence[str], patterns: Sequence[str] = (), **more: Any) -> Any:
-    """Return outlined bars, hatched where there are patterns."""
-    marker: dict[str, Any] = {"color": colours}
-    if patterns:
-        marker["pattern"] = {"shape": patterns, "size": 6}
-    hovering = {"hovertemplate": f"{hover}<extra></extra>"}
-    return {"type": "bar", "x": x, "y": y, "meta": "outlined", "marker": marker} | hovering | more
+    """Return outlined bars, hatched with the patterns given."""
+    pattern = {"pattern": {"shape": patterns, "size": 6}} if patterns else {}
+    trace = {"type": "bar", "x": x, "y": y, "meta": "outlined", "marker": {"color": colours} | pattern}
+    return trace | {"hovertemplate": f"{hover}<extra></extra>"} | more
 
 
 def heat_map(z: Any, scale: str, title: str, hover: str, **more: Any) -> dict[str, Any]:
-    """Return a heat map with its colour bar above, where it fits on narrow screens, too."""
+    """Return a heat map with its colour bar above, where it also fits on narrow screens."""
     bar = {"orientation": "h", "x": 0.5, "y": 1.0, "yanchor": "bottom", "thickness": 10, "len": 1.0}
     bar |= {"title": {"text": title, "side": "top"}, "ypad": 4, "outlinewidth": 0}
-    hovering = {"hovertemplate": f"{hover}<extra></extra>"}
-    return {"type": "heatmap", "meta": scale, "z": z, "colorbar": bar} | hovering | more
+    trace = {"type": "heatmap", "meta": scale, "z": z, "colorbar": bar}
+    return trace | {"hovertemplate": f"{hover}<extra></extra>"} | more

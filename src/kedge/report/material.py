@@ -1,5 +1,6 @@
 """What a report is made of, checked."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -7,49 +8,46 @@ import numpy as np
 from scipy import sparse
 
 from kedge.plots.fitted_model import FeatureContrasts, contrast_features, count_clusters, labels_of, needed
-from kedge.plots.layers import layers_of
+from kedge.plots.layer_tree import layers_of
 
 
+@dataclass
 class Material:
     """A fitted SGL or MSGL and what is known about its rows; see :func:`kedge.report.write_report`."""
 
-    def __init__(
-        self,
-        model: Any,
-        views: Any,
-        view_names: Any,
-        feature_names: Any,
-        row_names: Any,
-        true_labels: Any,
-        image_shape: Any,
-        run: Any,
-    ) -> None:
+    model: Any
+    views: Any
+    view_names: Any
+    feature_names: Any
+    row_names: Any
+    true_labels: Any
+    image_shapes: Any
+    run: Any
+
+    def __post_init__(self) -> None:
+        """Check everything against the model."""
+        model = self.model
         needed(model, "graph_", "a report needs a fitted SGL or MSGL")
-        self.model = model
-        self.labels, self.n_clusters = labels_of(model), count_clusters(model)
-        n_rows = len(self.labels)
-        self.view_names = [str(name) for name in view_names]
-        self.widths = [int(width) for width in getattr(model, "view_widths_", [model.n_features_in_])]
-        self._check_count("view_names", view_names, "names")
-        for given, parameter in ((row_names, "row_names"), (true_labels, "true_labels")):
-            if given is not None and len(given) != n_rows:
-                found = f"{parameter} has {len(given)} entries, but the model has {n_rows} rows"
-                raise ValueError(f"{found}: give one per row")
-        self.views = None if views is None else self._checked_views(views)
-        self.feature_names = [] if views is None else self._checked_feature_names(feature_names)
-        self.row_names = None if row_names is None else np.asarray(row_names, dtype=object).tolist()
-        self.true_labels = None if true_labels is None else np.asarray(true_labels)
-        # Height and width of the rows of every view, or None.
-        self.image_shapes = self._checked_image_shapes(image_shape)
-        self.run = dict(run or {})
+        self.labels, self.n_clusters, self.layers = labels_of(model), count_clusters(model), layers_of(model)
         confidence = getattr(model, "confidence_", None)
         self.confidence = None if confidence is None else np.asarray(confidence, dtype=np.float64)
-        # The clusters at other numbers of them, finest first.
-        self.layers = layers_of(model)
+        self.widths = [int(width) for width in getattr(model, "view_widths_", [model.n_features_in_])]
+        self.view_names = [str(name) for name in self.view_names]
+        self._check_count("view_names", self.view_names, "names")
+        for parameter in ("row_names", "true_labels"):
+            given = getattr(self, parameter)
+            if given is not None and len(given) != len(self.labels):
+                counts = f"{len(given)} entries, but the model has {len(self.labels)} rows"
+                raise ValueError(f"{parameter} has {counts}: give one per row")
+        self.views = None if self.views is None else self._checked_views(self.views)
+        self.feature_names = [] if self.views is None else self._checked_feature_names(self.feature_names)
+        self.row_names = None if self.row_names is None else list(self.row_names)
+        self.image_shapes = self._checked_image_shapes(self.image_shapes)
+        self.run = self.run or {}
 
     @cached_property
     def contrasts(self) -> list[FeatureContrasts]:
-        """What distinguishes clusters in every view; nothing without data."""
+        """What distinguishes clusters in every view; empty without data."""
         return [contrast_features(view, self.labels, self.n_clusters) for view in self.views or []]
 
     def row_name(self, row: int) -> str:
@@ -58,12 +56,12 @@ class Material:
 
     def _check_count(self, parameter: str, given: Any, noun: str, remedy: str = "give one per view") -> None:
         if len(given) != len(self.widths):
-            found = f"{parameter} has {len(given)} {noun}, but the model has {len(self.widths)} views"
-            raise ValueError(f"{found}: {remedy}")
+            counts = f"{len(given)} {noun}, but the model has {len(self.widths)} views"
+            raise ValueError(f"{parameter} has {counts}: {remedy}")
 
     def _checked_views(self, views: Any) -> list[Any]:
         self._check_count("views", views, "matrices", "give all, or None")
-        # Data frames are not sliced by rows.
+        # As arrays, because data frames cannot be sliced by rows.
         matrices = [sparse.csr_array(view) if sparse.issparse(view) else np.asarray(view) for view in views]
         for matrix, name, width in zip(matrices, self.view_names, self.widths, strict=True):
             expected = (len(self.labels), width)
@@ -90,7 +88,7 @@ class Material:
         return found
 
     def _checked_image_shapes(self, given: Any) -> list[tuple[int, int] | None]:
-        """Return the shape of the images of every view; one shape for all is for those views that have its size."""
+        """Return the shape of the images of every view; a single shape is for the views that have its size."""
         if given is None:
             return [None] * len(self.widths)
         if all(isinstance(part, int | np.integer) for part in given):

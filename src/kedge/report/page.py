@@ -1,4 +1,4 @@
-"""The page: ``write_report``, the order of the sections, and the file they make with its style and its program."""
+"""The page: ``write_report``, the order of the sections, and how they become one HTML file."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -8,16 +8,16 @@ from string import Template
 from typing import Any
 
 from kedge.optional_libraries import load_library
-from kedge.report.clusters import cluster_count, confidence, prototypes, sizes
-from kedge.report.course import objective, scores, view_weights
-from kedge.report.features import features, graph
+from kedge.report.clusters import cluster_count, confidence, layers, prototypes, sizes
+from kedge.report.features import features
+from kedge.report.fit_details import graph, objective, scores, view_weights
 from kedge.report.markup import Section, escape
 from kedge.report.material import Material
 from kedge.report.overview import overview, parameters, title_of
-from kedge.report.row_map import layers, row_map
+from kedge.report.row_map import row_map
 from kedge.whole_file import replace_whole
 
-# In the order of the page; a section is None where the fit has no numbers for it.
+# In the order of the page; a section is None if the fit has no numbers for it.
 SECTIONS: tuple[Callable[[Material], Section | None], ...]
 SECTIONS = (sizes, row_map, layers, features, prototypes, confidence, scores, graph)
 SECTIONS += (view_weights, objective, cluster_count, parameters)
@@ -37,70 +37,65 @@ def write_report(
 ) -> None:
     """Write one self-contained HTML page about a fitted model.
 
-    The page opens from disk without a network. Of many rows it shows samples, so that its size stays within some
-    megabytes; memory beyond the model and the data is that of a block of rows and a few numbers per row.
+    The page opens from disk without a network. It shows samples of many rows, so its size stays within some megabytes.
 
     Parameters
     ----------
     path : path
-        The file to write, whole or not at all.
+        The file to write.
     model : SGL or MSGL
         The fitted model.
     views : list of matrices, or None
-        The rows of the fit, dense or CSR, one matrix per view (one in all for SGL); None if they are not at hand,
-        and then the page lacks what needs them, and says so.
+        The rows of the fit, dense or CSR, one matrix per view (a single one for SGL). With None, the page leaves out
+        what needs them, and says so.
     view_names : list of str
         One name per view.
     feature_names : list of lists of str, or None, default=None
-        Names of the columns of every view; None, for all or for one, means those that the model has seen, or numbers.
+        Names of the columns of every view; None, for all or for one, means the names seen in fit, or numbers.
     row_names : sequence of shape (n_samples,) or None, default=None
         Names of the rows; None means numbers.
     true_labels : array-like of shape (n_samples,) or None, default=None
         Known classes, to score the clusters by.
     image_shape : (height, width), list of them with one per view, or None, default=None
-        Where rows are images: the prototypes of clusters are shown as such.
+        If rows are images: show the typical rows of each cluster as images.
     run : dict or None, default=None
-        What ``run.json`` of a run folder holds: times, versions, data. With ``data_missing`` it may say why ``views``
-        is None.
+        The content of ``run.json`` in a run folder: times, versions, data. Its entry ``data_missing`` may say why
+        ``views`` is None.
 
     Raises
     ------
     ValueError
-        Something does not fit the model; the message says what.
+        If something does not match the model.
     """
     material = Material(model, views, view_names, feature_names, row_names, true_labels, image_shape, run)
     program = load_library("plotly.offline", "report", "a report").get_plotlyjs()
-    # In a script element the program would end at this.
+    # This would end the script element.
     page = render_page(material, program.replace("</script", "<\\/script"))
     with replace_whole(Path(path)) as file:
         file.write(page.encode("utf-8", errors="replace"))
 
 
 def render_page(material: Material, plotly: str) -> str:
-    """Return the whole page.
+    """Return the whole page; its security policy forbids loading, but allows "eval", which Plotly uses to draw fast."""
 
-    Its security policy lets it load nothing from anywhere, but evaluate: Plotly compiles its drawing of many points.
-    """
+    def asset(name: str) -> str:
+        return files("kedge.report").joinpath(name).read_text(encoding="utf-8").strip()
+
     sections = [made for make in SECTIONS if (made := make(material)) is not None]
     figures = {name: data for one in sections for name, data in one.figures.items()}
-    return Template(_asset("page.html")).substitute(
+    return Template(asset("page.html") + "\n").substitute(
         title=escape(title_of(material), 200),
-        style=_asset("page.css").strip(),
+        style=asset("page.css"),
         overview=overview(material),
         links="".join(f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one in sections),
-        sections="".join(_render(one) for one in sections),
+        sections="".join(
+            f'<section id="{one.name}" aria-labelledby="{one.name}-heading">'
+            f'<h2 id="{one.name}-heading">{escape(one.title)}</h2>{one.body}</section>\n'
+            for one in sections
+        ),
         data="".join(
             f'<script type="application/json" id="{name}-data">{data}</script>\n' for name, data in figures.items()
         ),
         plotly=plotly,
-        program=_asset("page.js").strip(),
+        program=asset("page.js"),
     )
-
-
-def _render(section: Section) -> str:
-    heading = f'<h2 id="{section.name}-heading">{escape(section.title)}</h2>'
-    return f'<section id="{section.name}" aria-labelledby="{section.name}-heading">{heading}{section.body}</section>\n'
-
-
-def _asset(name: str) -> str:
-    return files("kedge.report").joinpath(name).read_text(encoding="utf-8")

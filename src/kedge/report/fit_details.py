@@ -1,23 +1,85 @@
-"""How the fit went: the objective, the weights of the views, and scores where classes are known."""
+"""Sections about the fit: its graph, the objective, the weights of the views, and scores against known classes."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kedge.plots import fitted_model
 from kedge.plots.colours import COLOURS, SYMBOLS, colour_of
-from kedge.plots.fitted_model import Agreement, compare_with_classes, objective_of, view_weights_of
-from kedge.report.markup import CELLS, Section, axis, counted, escape, heat_map, named_axis, plotly_text
+from kedge.plots.fitted_model import Agreement, GraphBlocks
+from kedge.report.markup import CELLS, Section, axis, counted, escape, heat_map, named_axis, percent, plotly_text
 from kedge.report.material import Material
 
-# Iterations in the table; of more, the first and the last.
+# Iterations in the table: if there are more, the first and the last ones.
 MOST_LISTED = 12
-# Classes and clusters that the table and the heat map take; of more classes, the largest.
+# With more classes or clusters the table is shorter; with more classes the heat map shows the largest.
 MOST_IN_TABLE, MOST_CLASSES = 20, 60
+# With more clusters, the table of the graph only lists the weight that stays inside.
+MOST_SHARES = 15
+# Clusters with a smaller share of the lines or columns have no number beside the graph.
+LEAST_SHARE = 0.012
 MEANINGS = {
     "accuracy": "share of rows in the right cluster when classes and clusters are matched one to one",
     "NMI": "shared information, from 0 to 1",
-    "purity": "share of rows whose class is the most frequent one of their cluster",
+    "purity": "share of rows whose class is the most frequent in their cluster",
 }
+
+
+def graph(material: Material) -> Section:
+    """Draw the weights of rows on anchors."""
+    blocks, n_rows = fitted_model.sort_graph(material.model), len(material.labels)
+    inside = percent(blocks.share_inside(), 0)
+    shown = "All rows are shown" if len(blocks.rows) == n_rows else f"{len(blocks.rows):,} of {n_rows:,} rows are shown"
+    columns = f"all {counted(blocks.n_anchors, 'anchor')}"
+    if blocks.anchors_per_column > 1:
+        columns += f" (up to {blocks.anchors_per_column} of the same cluster share a column, with their weights added)"
+    # As whole thousandths, which take less space.
+    thousandths = np.round(1000 * blocks.weights).astype(np.int16)
+    highest = int(max(np.round(1000 * np.quantile(blocks.weights[blocks.weights > 0], 0.98)), 1))
+    hover = "weight %{z} thousandths"
+    layout = {
+        "xaxis": _block_axis("anchors, by cluster", blocks.column_labels),
+        "yaxis": _block_axis("rows, by cluster", blocks.row_labels) | {"autorange": "reversed"},
+        "shapes": _borders(blocks.row_labels, "y", "x") + _borders(blocks.column_labels, "x", "y"),
+    }
+    return Section("graph", "The graph between rows and anchors").draw(
+        [heat_map(thousandths, "sequential", "weight, in thousandths", hover, zmin=0, zmax=highest)],
+        layout,
+        520,
+        label=f"Heat map of the weights of rows on anchors, sorted by cluster; {inside} of it is inside clusters.",
+        caption=(
+            f"Each line is a row, each column an anchor; both are sorted by cluster. {shown}, and {columns}. The "
+            f"clearer the blocks on the diagonal, the further apart the clusters are: on average, {inside} of the "
+            f"weight of a cluster is on its own anchors. The graph has "
+            f"{counted(int(material.model.n_components_), 'connected component')}."
+        ),
+        listed=_listed_shares(blocks),
+    )
+
+
+def _block_axis(title: str, labels: NDArray[np.int64]) -> dict[str, Any]:
+    clusters, counts = np.unique(labels, return_counts=True)
+    wide = clusters[counts >= LEAST_SHARE * len(labels)].tolist()
+    places = [float(np.flatnonzero(labels == cluster).mean()) for cluster in wide]
+    return axis(title, tickvals=places, ticktext=[str(cluster) for cluster in wide], **CELLS)
+
+
+def _borders(labels: NDArray[np.int64], along: str, across: str) -> list[dict[str, Any]]:
+    line = {"type": "line", f"{across}ref": "paper", f"{across}0": 0, f"{across}1": 1, "line": {"width": 1}}
+    places = (np.flatnonzero(np.diff(labels)) + 0.5).tolist()
+    return [line | {f"{along}0": place, f"{along}1": place} for place in places]
+
+
+def _listed_shares(blocks: GraphBlocks) -> tuple[str, str, list[str], list[Any]]:
+    shares = [[percent(share, 0) for share in line] for line in blocks.shares]
+    if len(shares) <= MOST_SHARES:
+        header = ["rows of cluster", *(f"on {cluster}" for cluster in range(len(shares)))]
+        rows = [[cluster, *line] for cluster, line in enumerate(shares)]
+    else:
+        header, rows = ["rows of cluster", "own"], [[cluster, line[cluster]] for cluster, line in enumerate(shares)]
+    caption = "Where the rows of each cluster put their weight, by cluster of the anchors"
+    return "Weights between clusters, as a table", caption, header, rows
 
 
 def _line(values: Any, colour: str, digits: str, marker: dict[str, Any], named: str = "", **more: Any) -> Any:
@@ -33,38 +95,31 @@ def _iterations(count: int) -> dict[str, Any]:
 
 
 def objective(material: Material) -> Section:
-    """Draw the objective, or say in a sentence that one iteration was the whole fit."""
-    values = objective_of(material.model)
-    section = Section("objective", "The course of the fit")
+    """Draw the objective, or say that there was only one iteration."""
+    values = fitted_model.objective_of(material.model)
+    section = Section("objective", "How the fit went")
     first, last = _in_digits(values[0]), _in_digits(values[-1])
     if len(values) == 1:
-        words = f"The fit ended after one pass over the rows, with the objective at {first}."
-        if material.model.beta == 0:
-            words = (
-                f"One pass over the rows was the whole fit, with the objective at {first}: without a structure penalty "
-                f"(beta = 0) there is nothing to repeat."
-            )
-        section.say(words)
-        return section
+        why = "Without a structure penalty (beta = 0) there is nothing to iterate."
+        words = f"The fit took one pass over the rows and ended with the objective at {first}."
+        return section.say(f"{words} {why}" if material.model.beta == 0 else words)
     fall = (values[0] - values[-1]) / max(abs(values[0]), np.finfo(float).tiny)
     changed = f"{'fell' if fall >= 0 else 'rose'} by {100 * abs(fall):.3g} %"
     listed = [(number, _in_digits(value)) for number, value in enumerate(values.tolist(), start=1)]
     if len(listed) > MOST_LISTED:
         listed = listed[: MOST_LISTED // 2] + listed[-MOST_LISTED // 2 :]
-    title = "Objective at the end of iterations"
-    section.draw(
+    return section.draw(
         [_line(values, COLOURS[0], ".6g", {"size": 7})],
         {"xaxis": _iterations(len(values)), "yaxis": axis("objective")},
         300,
         label=f"Line chart of the objective, from {first} to {last} in {len(values)} iterations.",
         caption=f"The objective at the end of each iteration; it {changed} over {counted(len(values), 'iteration')}.",
-        listed=("The objective as a table", title, ("iteration", "objective"), listed),
+        listed=("The objective as a table", "Objective by iteration", ("iteration", "objective"), listed),
     )
-    return section
 
 
 def _in_digits(value: float) -> str:
-    """Return a number with at least seven digits, large ones without an exponent."""
+    """Return a number with at least seven digits; large numbers have no exponent."""
     return f"{value:,.1f}" if 1e6 <= abs(value) < 1e15 else f"{value:,.7g}"
 
 
@@ -73,7 +128,7 @@ def view_weights(material: Material) -> Section | None:
     names = material.view_names
     if len(names) < 2:
         return None
-    history = view_weights_of(material.model)[1]
+    history = fitted_model.view_weights_of(material.model)[1]
     traces = []
     for view, name in enumerate(names):
         values, marker = history[:, view].astype(np.float32), {"symbol": SYMBOLS[view % len(SYMBOLS)], "size": 8}
@@ -81,25 +136,23 @@ def view_weights(material: Material) -> Section | None:
     rows = [(name, f"{history[0, view]:.3f}", f"{history[-1, view]:.3f}") for view, name in enumerate(names)]
     header = ("view", "first iteration", "last iteration")
     most = int(history[-1].argmax())
-    counts_most = f"{escape(names[most])} counts most: {history[-1, most]:.3f}."
+    largest = f"{escape(names[most])} has the largest: {history[-1, most]:.3f}."
     legend = {"legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"}, "showlegend": True}
-    section = Section("views", "Weights of the views")
-    section.draw(
+    return Section("views", "Weights of the views").draw(
         traces,
         {"xaxis": _iterations(len(history)), "yaxis": axis("weight", rangemode="tozero")} | legend,
         320,
         label=f"Line chart of the weights of {len(names)} views over {len(history)} iterations.",
-        caption=f"Weights at the end of each iteration. {counts_most}",
+        caption=f"Weights at the end of each iteration. {largest}",
         listed=("The weights as a table", "Weights of the views", header, rows),
     )
-    return section
 
 
 def scores(material: Material) -> Section | None:
-    """Return accuracy, NMI and purity, and the table of classes and clusters; None without classes."""
-    section = Section("scores", "Beside known classes")
+    """List accuracy, NMI and purity, and count classes in clusters; None without classes."""
+    section = Section("scores", "Comparison with known classes")
     if material.true_labels is None:
-        # The scores that a run recorded, where the classes themselves are not at hand.
+        # The classes are not at hand, but a run may have recorded the scores.
         given = material.run.get("labels_given") or {}
         found = given.get("scores")
         if not isinstance(found, dict):
@@ -107,7 +160,7 @@ def scores(material: Material) -> Section | None:
         section.say(f"Scores recorded by the run, against column {escape(given.get('column', ''))}.")
         _list_scores(section, {name: float(found[name.lower()]) for name in MEANINGS if name.lower() in found})
         return section
-    agreement = compare_with_classes(material.model, material.true_labels)
+    agreement = fitted_model.compare_with_classes(material.model, material.true_labels)
     _list_scores(section, agreement.scores)
     _draw_classes(section, agreement)
     return section
@@ -115,8 +168,7 @@ def scores(material: Material) -> Section | None:
 
 def _list_scores(section: Section, values: dict[str, float]) -> None:
     rows = [(name, f"{value:.3f}", MEANINGS[name]) for name, value in values.items()]
-    header = ("score", "value", "meaning")
-    section.tabulate("Scores; classes were not used in the fit", header, rows, numbers_from=3)
+    section.tabulate("Scores; the fit did not use the classes", ("score", "value", "meaning"), rows, numbers_from=3)
 
 
 def _draw_classes(section: Section, found: Agreement) -> None:

@@ -1,4 +1,4 @@
-"""The layers of a fit: which clusters become one as they merge, and what that costs."""
+"""The layers of a fit: which clusters merge from layer to layer, and how much modularity that costs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.plots.fitted_model import count_clusters, labels_of, needed
+from kedge.plots.fitted_model import NOT_A_GRAPH, Labels, count_clusters, labels_of, needed
 
-# Layers that are written and shown; of more communities some are left out.
+# At most this many layers are written and shown.
 MOST_LAYERS = 20
 
 
@@ -17,30 +17,27 @@ class Layer:
     """The clusters of one layer, and where they go in the next coarser one."""
 
     n_clusters: int
-    labels: NDArray[np.int64]  # Shape (n_samples,). The clusters of the rows, as ``labels_at`` numbers them.
-    # Shape (n_clusters,). The cluster of the next coarser layer that takes in most rows of each; zeros in the coarsest.
-    parents: NDArray[np.int64]
+    labels: Labels  # Shape (n_samples,). The clusters of the rows, as ``labels_at`` numbers them.
+    # Shape (n_clusters,). The cluster of the next coarser layer that takes most rows of each; zeros in the coarsest.
+    parents: Labels
     loss: float  # Modularity lost on the way to the next coarser layer.
 
 
-def choose_layers(n_communities: int, n_clusters: int, most: int = MOST_LAYERS) -> list[int]:
+def choose_layers(n_communities: int, n_clusters: int) -> list[int]:
     """Return numbers of clusters, most first: the chosen one, its neighbours, powers of two, all communities."""
     finest = max(n_communities, n_clusters)
     every = range(min(2, n_clusters), finest + 1)
-    if len(every) <= most:
+    if len(every) <= MOST_LAYERS:
         return list(every)[::-1]
-    kept = {n_clusters, finest}
-    kept |= {2**power for power in range(1, finest.bit_length()) if 2**power <= finest}
-    for count in sorted(every, key=lambda count: (abs(count - n_clusters), count)):
-        if len(kept) >= most:
-            break
-        kept.add(count)
+    kept = {n_clusters, finest, *(2**power for power in range(1, finest.bit_length()))}
+    nearest = sorted(set(every) - kept, key=lambda count: (abs(count - n_clusters), count))
+    kept.update(nearest[: max(MOST_LAYERS - len(kept), 0)])
     return sorted(kept, reverse=True)
 
 
 def layers_of(model: Any) -> list[Layer]:
     """Return the layers of :func:`choose_layers` of a fitted model, finest first."""
-    tree = np.asarray(needed(model, "tree_", "only models on anchor graphs (SGL, MSGL) have it"))
+    tree = np.asarray(needed(model, "tree_", NOT_A_GRAPH))
     n_communities, n_clusters = len(tree) + 1, count_clusters(model)
     counts = choose_layers(n_communities, n_clusters)
     labels = [labels_of(model) if count == n_clusters else np.asarray(model.labels_at(count)) for count in counts]
@@ -57,19 +54,19 @@ def layers_of(model: Any) -> list[Layer]:
 
 @dataclass(frozen=True)
 class Join:
-    """Clusters of the fit that become one on the way to a coarser layer."""
+    """Clusters of the fit that merge on the way to a coarser layer."""
 
     n_clusters: int  # Clusters that are left afterwards.
-    parts: list[list[int]]  # What becomes one: clusters of ``labels_``, in groups where they were joined before.
+    parts: list[list[int]]  # What merges: clusters of ``labels_``, in groups if they merged before.
     loss: float  # Modularity lost between the two layers.
-    # Shape (n_points, 2). The line that joins the parts in a drawing: places along the clusters, and steps from the
-    # layer of the fit.
+    # Shape (n_points, 2). The line that joins the parts in a drawing: place along the clusters, and number of steps
+    # from the layer of the fit.
     path: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ClusterTree:
-    """How the clusters of a fit become one: their order in a drawing, the layers from there on, and the joins."""
+    """How the clusters of a fit merge: their order in a drawing, the numbers of clusters on the way, and the joins."""
 
     order: list[int]
     counts: list[int]
@@ -86,7 +83,7 @@ def cluster_tree(layers: list[Layer], n_clusters: int) -> ClusterTree:
     trail = [chosen[0].parents]
     for layer in chosen[1:]:
         trail.append(layer.parents[trail[-1]])
-    # Clusters that are joined late are far apart: sorted by where they go in the coarsest layer, then the next.
+    # Sorted by their place in the coarsest layer, then the next finer one: clusters that merge early are neighbours.
     order = sorted(range(n_clusters), key=lambda cluster: (*(int(goes[cluster]) for goes in trail[::-1]), cluster))
     # By the first cluster of each group: the group, and where its line ends.
     groups = {cluster: [cluster] for cluster in range(n_clusters)}
@@ -108,12 +105,12 @@ def cluster_tree(layers: list[Layer], n_clusters: int) -> ClusterTree:
 
 @dataclass(frozen=True)
 class Split:
-    """A cluster that falls apart on the way to a finer layer: which one, and the rows of its parts."""
+    """A cluster that splits on the way to a finer layer."""
 
     n_clusters: int  # Clusters that there are afterwards.
     cluster: int  # The cluster of ``labels_`` that holds it.
     sizes: list[int]  # Rows of the parts, largest first.
-    loss: float  # Modularity gained between the two layers, which is what joining loses.
+    loss: float  # Modularity gained between the two layers.
 
 
 def cluster_splits(layers: list[Layer], n_clusters: int) -> list[Split]:
