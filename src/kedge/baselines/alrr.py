@@ -6,15 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 from scipy import sparse
 
-from kedge.baselines.base import (
-    Array,
-    Labels,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-    reciprocal,
-    with_fixed_signs,
-)
+from kedge.baselines.base import Array, Labels, SingleViewBaseline, baseline, parameter, reciprocal, with_fixed_signs
 from kedge.baselines.lrr import (
     GRAM_NOISE,
     RowSpace,

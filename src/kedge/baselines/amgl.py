@@ -10,15 +10,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    Labels,
-    MultiViewBaseline,
-    baseline,
-    parameter,
-    with_fixed_signs,
-)
+from kedge.baselines.base import Array, Indices, Labels, MultiViewBaseline, baseline, parameter, with_fixed_signs
 from kedge.baselines.graphs import weigh_neighbors
 from kedge.core.labels import cluster_points
 from kedge.core.rows import View
@@ -40,10 +32,7 @@ _RESTARTS, _RESIDUAL = 1000, 1e-12
 _CHANCE = 1e-3
 
 
-@baseline(
-    "one embedding of the neighbour graphs of all views, weighted by themselves",
-    cost="n^2 d",
-)
+@baseline("one embedding of the neighbour graphs of all views, weighted by themselves", cost="n^2 d")
 class AMGL(MultiViewBaseline):
     """Auto-weighted multiple graph learning: one spectral embedding shared by the neighbour graphs of all views.
 

@@ -89,13 +89,7 @@ def _step_within_signs(grams: Array, products: Array, values: Array, rows: Indic
 
 
 def _move(
-    now: Array,
-    signs: Array,
-    is_used: Flags,
-    grams: Array,
-    products: Array,
-    threshold: Any,
-    sums: Array | None = None,
+    now: Array, signs: Array, is_used: Flags, grams: Array, products: Array, threshold: Any, sums: Array | None = None
 ) -> tuple[Array, Flags]:
     """Return entries moved toward the minimum for their signs as far as these allow, and which of them would cross.
 

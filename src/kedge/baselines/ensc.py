@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Indices, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.baselines.elastic_net import solve_elastic_nets
 from kedge.baselines.self_expression import cluster_coefficients, solve_all_rows
 from kedge.core.rows import View

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Indices, SingleViewBaseline, baseline, parameter
 from kedge.baselines.elastic_net import L1Block
 from kedge.baselines.self_expression import (
     LARGEST_STEP,

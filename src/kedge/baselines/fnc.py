@@ -8,15 +8,7 @@ from numpy.random import RandomState
 from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    Labels,
-    SingleViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Indices, Labels, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.baselines.graphs import anchor_graph_memory, weigh_many
 from kedge.core.rows import View, canonical_rows, sample_rows, take_rows
 from kedge.parameters import COUNT, one_of

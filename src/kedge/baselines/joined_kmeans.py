@@ -6,23 +6,14 @@ import numpy as np
 from numpy.random import RandomState
 from scipy import sparse
 
-from kedge.baselines.base import (
-    Labels,
-    LabelsNewRows,
-    MultiViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Labels, LabelsNewRows, MultiViewBaseline, baseline, parameter
 from kedge.baselines.kmeans import run_kmeans
 from kedge.core.labels import nearest_center
 from kedge.core.rows import View, side_by_side
 from kedge.parameters import COUNT
 
 
-@baseline(
-    "k-means of the scaled views side by side",
-    cost="n k d per round",
-)
+@baseline("k-means of the scaled views side by side", cost="n k d per round")
 class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
     """k-means on the scaled views side by side.
 

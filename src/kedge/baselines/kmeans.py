@@ -7,23 +7,13 @@ import numpy as np
 from numpy.random import RandomState
 from sklearn import cluster
 
-from kedge.baselines.base import (
-    Array,
-    Labels,
-    LabelsNewRows,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Labels, LabelsNewRows, SingleViewBaseline, baseline, parameter
 from kedge.core.labels import nearest_center, number_by_first_rows
 from kedge.core.rows import View
 from kedge.parameters import COUNT
 
 
-@baseline(
-    "k-means of scikit-learn",
-    cost="n k d per round",
-)
+@baseline("k-means of scikit-learn", cost="n k d per round")
 class KMeans(LabelsNewRows, SingleViewBaseline):
     """k-means: every row belongs to the nearest of k means; scikit-learn's, under the terms of the other baselines.
 

@@ -9,13 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from kedge.anchors.rows import fill_up
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Indices, SingleViewBaseline, baseline, parameter
 from kedge.baselines.graphs import (
     NeighborWeights,
     anchor_graph_memory,
@@ -58,10 +52,7 @@ class _Round:
     prototypes: Array
 
 
-@baseline(
-    "several prototypes per cluster, joined by a graph with exactly k components",
-    cost="n m d per round",
-)
+@baseline("several prototypes per cluster, joined by a graph with exactly k components", cost="n m d per round")
 class KMM(SingleViewBaseline):
     """K-multiple-means: prototypes, several per cluster, and a graph from rows to them with one component per cluster.
 

@@ -7,14 +7,7 @@ import numpy as np
 from numpy.random import RandomState
 from scipy import linalg, sparse
 
-from kedge.baselines.base import (
-    Array,
-    Labels,
-    SingleViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Labels, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.baselines.spectral_clustering import cluster_affinity
 from kedge.core.labels import unit_rows
 from kedge.core.rows import View

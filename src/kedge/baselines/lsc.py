@@ -7,12 +7,7 @@ from numpy.random import RandomState
 from scipy import sparse
 
 from kedge.anchors.rows import fill_up
-from kedge.baselines.base import (
-    Array,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, SingleViewBaseline, baseline, parameter
 from kedge.baselines.graphs import (
     anchor_graph_memory,
     embed_graph,
@@ -26,10 +21,7 @@ from kedge.core.rows import View, canonical_rows
 from kedge.parameters import COUNT, one_of
 
 
-@baseline(
-    "spectral clustering of a Gaussian graph between rows and landmarks",
-    cost="n m d + m^3",
-)
+@baseline("spectral clustering of a Gaussian graph between rows and landmarks", cost="n m d + m^3")
 class LSC(SingleViewBaseline):
     """Landmark-based spectral clustering: rows on their nearest landmarks by a Gaussian kernel, then spectral steps.
 

@@ -6,13 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 from scipy import linalg, sparse
 
-from kedge.baselines.base import (
-    Array,
-    SingleViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.baselines.spectral_clustering import cluster_affinity, symmetric_graph
 from kedge.core.rows import View
 from kedge.parameters import POSITIVE

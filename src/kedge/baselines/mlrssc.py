@@ -9,16 +9,8 @@ from numpy.random import RandomState
 from scipy import linalg
 from scipy.spatial.distance import squareform
 
-from kedge.baselines.base import (
-    Array,
-    MultiViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
-from kedge.baselines.lrr import (
-    shrink_singular_values,
-)
+from kedge.baselines.base import Array, MultiViewBaseline, as_dense, baseline, parameter
+from kedge.baselines.lrr import shrink_singular_values
 from kedge.baselines.spectral_clustering import cluster_affinity, symmetric_graph
 from kedge.core.rows import View
 from kedge.parameters import COUNT, NOT_NEGATIVE, POSITIVE, one_of

@@ -8,12 +8,7 @@ from numpy.random import RandomState
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from kedge.baselines.base import (
-    Array,
-    MultiViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, MultiViewBaseline, baseline, parameter
 from kedge.baselines.graphs import weigh_neighbors
 from kedge.baselines.spectral_clustering import cluster_affinity
 from kedge.core.block_step import squared_norm

@@ -8,14 +8,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-    reciprocal,
-)
+from kedge.baselines.base import Array, Indices, SingleViewBaseline, baseline, parameter, reciprocal
 from kedge.baselines.graphs import (
     BipartiteEmbedding,
     anchor_graph_memory,

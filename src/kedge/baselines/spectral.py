@@ -8,20 +8,13 @@ from numpy.random import RandomState
 from sklearn import cluster
 from sklearn.neighbors import kneighbors_graph
 
-from kedge.baselines.base import (
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import SingleViewBaseline, baseline, parameter
 from kedge.core.rows import View
 from kedge.parameters import COUNT, POSITIVE, one_of
 from kedge.user_warnings import warn_convergence
 
 
-@baseline(
-    "spectral clustering of scikit-learn",
-    cost="n^2 d",
-)
+@baseline("spectral clustering of scikit-learn", cost="n^2 d")
 class SpectralClustering(SingleViewBaseline):
     """Spectral clustering of a neighbour graph or of a Gaussian kernel; scikit-learn's, under the terms of the others.
 

@@ -6,11 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 from scipy import sparse
 
-from kedge.baselines.base import (
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import SingleViewBaseline, baseline, parameter
 from kedge.baselines.self_expression import (
     LARGEST_STEP,
     AdmmSolver,

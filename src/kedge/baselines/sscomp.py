@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Indices, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.baselines.self_expression import map_row_blocks
 from kedge.baselines.spectral_clustering import cluster_affinity, symmetric_graph
 from kedge.core.rows import View
