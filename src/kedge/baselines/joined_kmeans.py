@@ -18,9 +18,9 @@ class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
     """k-means on the scaled views side by side.
 
     Every view is scaled to unit energy, the views are joined to one matrix, and scikit-learn's k-means clusters its
-    rows. Nothing is learnt about the views, yet on some data no method for several views does better. O(n d k) time per
-    round for n rows, d features in all and k clusters; memory for three or four copies of X, so 24 GB hold some
-    ten million rows of 100 features. Sparse views stay sparse, but then all views are joined to a sparse matrix.
+    rows. On some data no method for several views does better. O(n d k) time per round for n rows, d features in all
+    and k clusters; memory for three or four copies of X, so 24 GB hold about ten million rows of 100 features. If a
+    view is sparse, all views are joined to a sparse matrix.
 
     Parameters
     ----------
@@ -56,8 +56,7 @@ class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
     max_iter: int = parameter(COUNT, default=300)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Scaled views, those joined, and k-means' labels.
-        # Scaling holds two at a time, and k-means makes one of its own; one view is not joined.
+        # Scaling holds two copies at a time, joining makes one, unless there is one view, and k-means another.
         copies = 3 if self._count_views() == 1 else 4
         return 8 * n_samples * (copies * n_features + 3)
 
@@ -71,7 +70,7 @@ class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
 
 
 def _with_short_indices(X: View) -> View:
-    """Return sparse rows with 32-bit indices, the only ones that k-means takes."""
+    """Return sparse rows with 32-bit indices; k-means takes no others."""
     if not sparse.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     if X.nnz > np.iinfo(np.int32).max:

@@ -15,10 +15,10 @@ from kedge.parameters import COUNT
 
 @baseline("k-means of scikit-learn", cost="n k d per round")
 class KMeans(LabelsNewRows, SingleViewBaseline):
-    """k-means: every row belongs to the nearest of k means; scikit-learn's, under the terms of the other baselines.
+    """k-means: every row belongs to the nearest of k means; scikit-learn's, with the interface of the other baselines.
 
-    O(n k d) time per round for n rows of d features, and memory for one more copy of X: no limit before X itself. Runs
-    on as many threads as scikit-learn takes.
+    O(n k d) time per round for n rows of d features, and memory for one more copy of X. Runs on as many threads as
+    scikit-learn takes.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def run_kmeans(X: View, n_clusters: int, **options: Any) -> dict[str, Any]:
     """Return the attributes of a fit of scikit-learn's k-means."""
     model = cluster.KMeans(n_clusters, **options).fit(X)
     labels = number_by_first_rows(model.labels_)
-    # Centre j is that of the rows numbered j; a centre without rows, of which k-means warns, is dropped.
+    # Centre j is that of the rows numbered j. A centre without rows is dropped; k-means warns of it.
     first = np.unique(labels, return_index=True)[1]
     return {
         "labels_": labels,
