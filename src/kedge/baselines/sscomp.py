@@ -24,8 +24,8 @@ _GRAM_ROWS = 512
 _USUAL_PICKS = 10
 # Half the gap from 1 to the next number in single precision: the largest relative error of one rounding.
 _SINGLE_ROUNDING = 2.0**-24
-# Bytes of correlations worked on at a time, so that they stay in the cache of a processor.
-_TILE_BYTES = 1 << 21
+# Bytes of correlations worked on at a time: few enough for the cache, enough for fast products.
+_TILE_BYTES = 1 << 24
 # If single precision cannot tell more candidates apart, a row is compared with all rows in double precision.
 _MOST_CANDIDATES = 32
 # Bytes of the orthonormal bases of a block of rows, and its most rows.
@@ -98,7 +98,7 @@ class SSCOMP(SingleViewBaseline):
         per_row = 50 * n_nonzero + 8 * max(4 * self.n_clusters, 40) + 12 * n_features
         gram = 4 * n_samples**2 if wants_gram(n_samples, n_features, False) else 0
         block_rows = _rows_per_block(n_features, max(n_nonzero, 1))
-        block = 16 * block_rows * n_nonzero * n_features + block_rows * n_samples // 2 + (1 << 21)
+        block = 16 * block_rows * n_nonzero * n_features + 3 * min(4 * block_rows * n_samples, _TILE_BYTES)
         return n_samples * per_row + gram + default_threads() * block
 
     def _most_picks(self, n_features: int) -> int:
@@ -252,12 +252,13 @@ def _best_atoms(atoms: _Atoms, state: _Pursuit, places: Indices, step: int) -> t
         slack = (atoms.X.shape[1] + step + 4) * _SINGLE_ROUNDING * (1.0 + np.abs(weights).sum(axis=1))
     np.abs(sizes, out=sizes)
     sizes[order[:, None], barred] = -1.0
-    is_near = sizes >= (sizes.max(axis=1) - 2.0 * slack).astype(np.float32)[:, None]
-    is_near[order[:, None], barred] = False
-    is_crowded = np.count_nonzero(is_near, axis=1) > _MOST_CANDIDATES
+    least = (sizes.max(axis=1) - 2.0 * slack).astype(np.float32)
+    rows, candidates = np.divmod(np.flatnonzero(sizes >= least[:, None]), sizes.shape[1])
+    is_crowded = np.bincount(rows, minlength=len(own)) > _MOST_CANDIDATES
+    rows, candidates = rows[~is_crowded[rows]], candidates[~is_crowded[rows]]
     picks, values = np.zeros(len(own), dtype=np.intp), np.full(len(own), -1.0)
-    rows, candidates = np.nonzero(is_near & ~is_crowded[:, None])
     exact = np.abs(_products(atoms.X[candidates], residuals[rows]))
+    exact[(candidates[:, None] == barred[rows]).any(axis=1)] = -1.0
     best_first = np.lexsort((candidates, -exact, rows))
     first = best_first[np.unique(rows[best_first], return_index=True)[1]]
     picks[rows[first]], values[rows[first]] = candidates[first], exact[first]
