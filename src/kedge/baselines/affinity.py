@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
@@ -52,12 +51,13 @@ def symmetric_graph(coefficients: Any, norm: Literal["l2", "max"] | None = None)
     return magnitudes
 
 
-def cluster_affinity(affinity: Any, n_clusters: int, random_state: RandomState, *, rows: Any = None) -> dict[str, Any]:
+def cluster_affinity(
+    affinity: Any, n_clusters: int, random_state: np.random.RandomState, *, rows: Any = None
+) -> dict[str, Any]:
     """Cluster the rows of a graph by k-means of their embedding at unit length; return ``labels_`` and ``embedding_``.
 
-    Rows without neighbours lie at the origin. A graph with more components than clusters does not say which of them
-    belong together, so there is a warning. Then :func:`join_components` joins them by ``rows``, which have unit length;
-    without ``rows`` the largest components decide.
+    A graph with more components than clusters gives a warning. Then :func:`join_components` joins components by
+    ``rows`` of unit length; without ``rows`` the largest components decide.
     """
     vectors, _, components = embed_affinity(affinity, n_clusters)
     n_components = int(components.max(initial=-1)) + 1
@@ -77,9 +77,8 @@ def cluster_affinity(affinity: Any, n_clusters: int, random_state: RandomState, 
 def embed_affinity(affinity: Any, n_vectors: int) -> tuple[Array, Array, Labels]:
     """Return the leading eigenvectors and eigenvalues of D^(-1/2) W D^(-1/2), and the component of each row.
 
-    D are the row sums of W. Lone rows are zero and get the component -1. The eigenvalue one is there once per connected
-    component, and a Lanczos method can miss some of its vectors, so they are taken from the components, from the
-    largest ones if there are more than ``n_vectors``. Only the other vectors are computed.
+    D are the row sums of W. Lone rows are zero and get the component -1. Every component has the eigenvalue one, and a
+    Lanczos method can miss some of its vectors, so they come from the components, the largest first.
     """
     degrees = np.asarray(affinity.sum(axis=1), dtype=np.float64).ravel()
     scale = reciprocal(np.sqrt(degrees))
@@ -99,9 +98,8 @@ def embed_affinity(affinity: Any, n_vectors: int) -> tuple[Array, Array, Labels]
 def join_components(rows: Any, components: Labels, n_vectors: int) -> Array:
     """Embed rows so that components with similar rows lie close together; all rows of one are at the same point.
 
-    Every union of components cuts the graph equally well. Among these unions, the best one for a second graph is
-    sought, with edges cos(x, y)^4 between all rows: by the leading eigenvectors of that graph, in which the rows of
-    each component are merged into one node. O(m^2 d) for m <= 4,000 rows, and O(c^3) for c components.
+    These are the leading eigenvectors of a second graph with edges cos(x, y)^4 between rows, in which the rows of each
+    component are merged into one node. O(m^2 d) for m <= 4,000 rows, and O(c^3) for c components.
     """
     owned = np.flatnonzero(components >= 0)
     # Evenly over the components, so that each has a row.

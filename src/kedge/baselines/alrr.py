@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
@@ -80,10 +79,9 @@ class ALRR(SingleViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import ALRR
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(ALRR(2, random_state=0).fit_predict(X).tolist()))
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> sorted(set(baselines.ALRR(2, random_state=0).fit_predict(X).tolist()))
     [0, 1]
     """
 
@@ -104,7 +102,7 @@ class ALRR(SingleViewBaseline):
         solver = max(5 * n_samples * rank, graph + 2 * n_samples * rank)
         return 8 * (n_samples * n_features + 3 * side**2 + solver)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         space = leading_row_space(X, self._most_directions(), random_state)
         if self.noise == "frobenius":
             core, n_iter = np.diag(lrr.closed_form(space, self.noise_weight)), 1
@@ -122,7 +120,7 @@ class ALRR(SingleViewBaseline):
         return n_samples <= LARGEST_FORMED_GRAPH if self.graph == "auto" else self.graph == "fourth_powers"
 
 
-def leading_row_space(X: Any, rank: int, random_state: RandomState) -> lrr.RowSpace:
+def leading_row_space(X: Any, rank: int, random_state: np.random.RandomState) -> lrr.RowSpace:
     """Find at most ``rank`` leading directions: exactly up to 2,000 rows or features, else by random projection."""
     n_rows, n_features = X.shape
     rank = min(rank, n_rows, n_features)
@@ -147,7 +145,7 @@ def _orthonormal(columns: Array) -> Array:
     return np.asarray(np.linalg.qr(columns)[0])
 
 
-def cluster_squared_cosines(points: Array, n_clusters: int, random_state: RandomState) -> dict[str, Any]:
+def cluster_squared_cosines(points: Array, n_clusters: int, random_state: np.random.RandomState) -> dict[str, Any]:
     """Cluster unit points by the graph ``(m_i . m_j)^2``, which is never formed; return labels and embedding."""
     if not points.any():
         return lrr.one_cluster(len(points), n_clusters)

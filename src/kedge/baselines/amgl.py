@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
@@ -78,10 +77,9 @@ class AMGL(MultiViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import AMGL
-    >>> from kedge.datasets import make_multiview
-    >>> views, y = make_multiview(90, n_clusters=2, noise=1.0, random_state=0)
-    >>> len(AMGL(2, random_state=0).fit(views).view_weights_) == len(views)
+    >>> from kedge import baselines, datasets
+    >>> views, y = datasets.make_multiview(90, n_clusters=2, noise=1.0, random_state=0)
+    >>> len(baselines.AMGL(2, random_state=0).fit(views).view_weights_) == len(views)
     True
     """
 
@@ -99,7 +97,7 @@ class AMGL(MultiViewBaseline):
         vectors = 8 * (max(4 * self.n_clusters, 60) + 4 * self.n_clusters)
         return n_samples * (8 * n_features + max(search, graphs + vectors))
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         n_neighbors = min(self.n_neighbors, views[0].shape[0] - 2)
         graphs = [neighbor_graph(view, n_neighbors) for view in views]
         counts = np.array([connected_components(graph, directed=False)[0] for graph in graphs])

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -205,30 +204,14 @@ class Baseline(ClusterMixin, BaseEstimator):
         return tags
 
     def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X, with the present parameters.
-
-        Parameters
-        ----------
-        n_samples : int
-            Rows.
-        n_features : int
-            Features, of all views together.
-        """
+        """Return about how many bytes a fit takes beyond X; ``n_features`` counts all views together."""
         return self._memory_needed(n_samples, n_features)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         raise NotImplementedError
 
     def largest_n(self, memory: float, n_features: int = 100) -> int:
-        """Return how many rows the method can take with this much memory, at most 10^12.
-
-        Parameters
-        ----------
-        memory : float
-            Bytes.
-        n_features : int, default=100
-            Features, of all views together.
-        """
+        """Return how many rows a fit can take with so many bytes of memory, at most 10^12."""
         low, high = 1, 10**12
         while low < high:
             middle = (low + high + 1) // 2
@@ -266,7 +249,7 @@ class Baseline(ClusterMixin, BaseEstimator):
     def _learn_scalings(self, arrays: list[View]) -> list[ViewScaling]:
         raise NotImplementedError
 
-    def _cluster(self, X: Any, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: Any, random_state: np.random.RandomState) -> dict[str, Any]:
         raise NotImplementedError
 
 
@@ -283,11 +266,6 @@ class SingleViewBaseline(Baseline):
             The rows to cluster.
         y : None
             Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._fit([self._read_rows(X, reset=True)])
 
@@ -325,11 +303,6 @@ class MultiViewBaseline(ReadsViews, Baseline):
             The views; the parameter ``views`` cuts one matrix into views.
         y : None
             Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._fit(self._read_complete(X, reset=True))
 

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
@@ -69,10 +68,9 @@ class EnSC(SingleViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import EnSC
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(EnSC(2, random_state=0).fit_predict(X).tolist()))
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> sorted(set(baselines.EnSC(2, random_state=0).fit_predict(X).tolist()))
     [0, 1]
     """
 
@@ -89,7 +87,7 @@ class EnSC(SingleViewBaseline):
         blocks = default_threads() * (8 * 3 * block_rows * n_samples + active)
         return blocks + n_samples * (60 * min(self.n_nonzero, n_samples) + 8 * n_features)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         solver = ActiveSetSolver(X, self.fidelity, self.l1_share, self.tol)
 
         def solve(rows: slice) -> Solved:

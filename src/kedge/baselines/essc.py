@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 
@@ -82,10 +81,9 @@ class ESSC(SingleViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import ESSC
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(ESSC(2, random_state=0).fit_predict(X).tolist()))
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> sorted(set(baselines.ESSC(2, random_state=0).fit_predict(X).tolist()))
     [0, 1]
     """
 
@@ -103,7 +101,7 @@ class ESSC(SingleViewBaseline):
         n_nonzero = self.n_nonzero if self.penalty == "l0" else n_features
         return rebuilt.l1_block_memory(n_samples, n_features, n_nonzero, n_matrices)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         if (self.penalty, self.solver) not in _DEFAULTS:
             raise ValueError("solver='admm' is for penalty='l1' only; use solver='proximal' for 'l0'")
         block_rows, advice = rebuilt.rows_per_block(X.shape[0]), "raise max_iter or tol, or lower fidelity"

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 
@@ -94,7 +93,7 @@ class FNC(SingleViewBaseline):
         auto = 1 << (4 * self.n_clusters - 1).bit_length()
         return min(auto if isinstance(self.n_anchors, str) else int(self.n_anchors), n_samples)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
         anchors = self._balanced_anchors(X, random_state)
         if len(anchors) == 1:
@@ -116,7 +115,7 @@ class FNC(SingleViewBaseline):
             "n_iter_": len(history),
         }
 
-    def _balanced_anchors(self, X: View, random_state: RandomState) -> Array:
+    def _balanced_anchors(self, X: View, random_state: np.random.RandomState) -> Array:
         """Return the centres of balanced groups of a sample; equal ones count once."""
         wanted = self._count_anchors(X.shape[0])
         size = sample_size(X.shape[0], wanted, _ROWS_PER_ANCHOR)
@@ -132,7 +131,7 @@ def cut_factor(graph: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((kept.data / np.sqrt(sums[sums > 0])[kept.indices], kept.indices, kept.indptr), kept.shape)
 
 
-def nearest_seeds(factor: sparse.csr_array, n_clusters: int, random_state: RandomState) -> Labels:
+def nearest_seeds(factor: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState) -> Labels:
     """Choose some rows by k-means++ and return the nearest of them for every row."""
     _, chosen = kmeans_plusplus(factor, n_clusters, random_state=random_state)
     seeds = factor[chosen].toarray()
@@ -186,7 +185,7 @@ def _fill_empty(labels: Labels, scores: Array, n_clusters: int) -> Labels:
     return labels
 
 
-def balanced_groups(X: Any, n_groups: int, random_state: RandomState) -> Labels:
+def balanced_groups(X: Any, n_groups: int, random_state: np.random.RandomState) -> Labels:
     """Group rows by k-means with two centres and prescribed sizes, and split each half again.
 
     A set that becomes g groups is split into parts of floor(g / 2) and the other groups, with rows in proportion. Sizes
@@ -218,7 +217,7 @@ def group_means(X: Any, groups: Labels, n_groups: int) -> Array:
     return np.array([np.asarray(X[rows].mean(axis=0)).ravel() for rows in members])
 
 
-def _split(rows: Any, size: int, random_state: RandomState) -> Indices:
+def _split(rows: Any, size: int, random_state: np.random.RandomState) -> Indices:
     """Return the ``size`` rows of the first part, ascending, then the others.
 
     This alternates between two centres and the rows sorted by the difference of the squared distances to them.
@@ -240,7 +239,7 @@ def _split(rows: Any, size: int, random_state: RandomState) -> Indices:
     return np.argsort(~is_first, kind="stable")
 
 
-def _first_direction(rows: Any, random_state: RandomState) -> Array:
+def _first_direction(rows: Any, random_state: np.random.RandomState) -> Array:
     """Return the difference of two rows far apart: the farthest from a random one, and the farthest from that."""
     some = as_dense(rows[sample_rows(rows.shape[0], _FIRST_ROWS, random_state)])
     start = some[random_state.randint(len(some))]

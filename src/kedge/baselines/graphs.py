@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
@@ -36,7 +35,7 @@ def sample_size(n_rows: int, n_anchors: int, rows_per_anchor: int = 10) -> int:
     return min(n_rows, max(5_000, rows_per_anchor * n_anchors))
 
 
-def sampled_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
+def sampled_anchors(X: Any, n_anchors: int, random_state: np.random.RandomState) -> NDArray[Any]:
     """Return the k-means centres of a sample of rows, at most ``n_anchors`` distinct ones."""
     rows = sample_rows(X.shape[0], sample_size(X.shape[0], n_anchors), random_state)
     return kmeans_anchors(take_rows(X, rows), n_anchors, random_state)
@@ -174,10 +173,7 @@ class BipartiteEmbedding:
 
 
 def embed_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbedding:
-    """Embed both sides of a nonnegative graph of shape (n_rows, n_columns).
-
-    O(nnz^2 / n_rows) for the Gram matrix of the columns, and its leading eigenvectors, O(n_columns^3) at most.
-    """
+    """Embed both sides of a nonnegative graph: O(nnz^2 / n_rows) for a Gram matrix, at most O(n_columns^3) for it."""
     row_sums, column_sums = (np.asarray(graph.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
     per_entry = np.repeat(reciprocal(np.sqrt(row_sums)), np.diff(graph.indptr))
     scaled = sparse.csr_array((graph.data * per_entry, graph.indices, graph.indptr), shape=graph.shape)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import sparse
 
 from kedge.baselines.base import Labels, LabelsNewRows, MultiViewBaseline, baseline, parameter
@@ -44,10 +43,9 @@ class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import JoinedKMeans
-    >>> from kedge.datasets import make_multiview
-    >>> views, y = make_multiview(90, n_clusters=3, random_state=0)
-    >>> model = JoinedKMeans(3, random_state=0).fit(views)
+    >>> from kedge import baselines, datasets
+    >>> views, y = datasets.make_multiview(90, n_clusters=3, random_state=0)
+    >>> model = baselines.JoinedKMeans(3, random_state=0).fit(views)
     >>> bool((model.predict(views) == model.labels_).all())
     True
     """
@@ -60,7 +58,7 @@ class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
         copies = 3 if self._count_views() == 1 else 4
         return 8 * n_samples * (copies * n_features + 3)
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         joined = _with_short_indices(side_by_side(views))
         seed = int(random_state.randint(np.iinfo(np.int32).max))
         return run_kmeans(joined, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=seed)

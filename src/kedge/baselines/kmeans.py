@@ -4,7 +4,6 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from sklearn import cluster
 
 from kedge.baselines.base import Array, Labels, LabelsNewRows, SingleViewBaseline, baseline, parameter
@@ -61,7 +60,7 @@ class KMeans(LabelsNewRows, SingleViewBaseline):
     def _label(self, rows: View) -> Labels:
         return nearest_center(rows, self.cluster_centers_)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         return run_kmeans(X, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=random_state)
 
 

@@ -4,21 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import sparse
 from sklearn.utils import check_array
 
 from kedge.anchors.rows import fill_up
-from kedge.baselines import graphs
+from kedge.baselines import graphs, sobg
 from kedge.baselines.base import Array, Indices, SingleViewBaseline, as_dense, baseline, parameter
-from kedge.baselines.sobg import (
-    ForcedGraph,
-    ForcingProblem,
-    SimplexSide,
-    count_anchors,
-    force_components,
-    forced_numbers,
-)
 from kedge.core.driver_step import graph_components
 from kedge.core.labels import cluster_points, unit_rows
 from kedge.core.rows import View, canonical_rows
@@ -102,14 +93,14 @@ class KMM(SingleViewBaseline):
     tol: float = parameter(NOT_NEGATIVE, default=5e-3)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        wanted = count_anchors(self.n_prototypes, n_samples, self.n_clusters)
-        per_row = forced_numbers(min(self.n_neighbors, wanted), self.n_clusters)
+        wanted = sobg.count_anchors(self.n_prototypes, n_samples, self.n_clusters)
+        per_row = sobg.forced_numbers(min(self.n_neighbors, wanted), self.n_clusters)
         is_sampled = isinstance(self.prototypes, str) and self.prototypes == "kmeans"
         n_sampled = graphs.sample_size(n_samples, wanted) if is_sampled else wanted
         graph = graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
         return graph + 16 * wanted * n_features
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
         first = self._first_prototypes(X, random_state)
         if len(first) <= self.n_clusters:
@@ -133,21 +124,21 @@ class KMM(SingleViewBaseline):
             "history_": np.concatenate(history),
         }
 
-    def _first_prototypes(self, X: View, random_state: RandomState) -> Array:
+    def _first_prototypes(self, X: View, random_state: np.random.RandomState) -> Array:
         if not isinstance(self.prototypes, str):
             given = check_array(self.prototypes, dtype=np.float64)
             if given.shape[1] != X.shape[1]:
                 raise ValueError(f"prototypes have {given.shape[1]} features, but X has {X.shape[1]}; give as many")
             return np.asarray(given)
-        wanted = count_anchors(self.n_prototypes, X.shape[0], self.n_clusters)
+        wanted = sobg.count_anchors(self.n_prototypes, X.shape[0], self.n_clusters)
         choose = _random_rows if self.prototypes == "random" else graphs.sampled_anchors
         return choose(X, wanted, random_state)
 
     def _run_rounds(
-        self, X: View, first: Array, random_state: RandomState, history: list[Array]
-    ) -> tuple[ForcedGraph, Array, str | None]:
+        self, X: View, first: Array, random_state: np.random.RandomState, history: list[Array]
+    ) -> tuple[sobg.ForcedGraph, Array, str | None]:
         """Return the last graph with enough components, or the last, its prototypes, and what went wrong after it."""
-        best: tuple[ForcedGraph, Array] | None = None
+        best: tuple[sobg.ForcedGraph, Array] | None = None
         draws = 0
         current = self._neighbors(X, first, random_state)
         for number in range(1, self.max_iter + 1):
@@ -178,7 +169,7 @@ class KMM(SingleViewBaseline):
             return forced, current.prototypes, None
         return *best, f"prototypes still moved after max_iter={self.max_iter} rounds; raise max_iter or tol"
 
-    def _neighbors(self, X: View, prototypes: Array, random_state: RandomState) -> "_Neighbors":
+    def _neighbors(self, X: View, prototypes: Array, random_state: np.random.RandomState) -> "_Neighbors":
         """Weigh rows and prototypes, without prototypes that are nearest to no row unless too few would be left."""
         while True:
             found = weigh_both_ways(X, prototypes, self.n_neighbors)
@@ -192,7 +183,7 @@ class KMM(SingleViewBaseline):
             if self.recipe == "kedge" or len(prototypes) <= self.n_clusters:
                 return found
 
-    def _graph_of(self, X: View, current: "_Neighbors") -> ForcedGraph:
+    def _graph_of(self, X: View, current: "_Neighbors") -> sobg.ForcedGraph:
         """Drive the graph of prototypes to as many components as clusters."""
         published = self.recipe == "published"
         problem, start, weight = _forcing_problem(current, published)
@@ -201,7 +192,7 @@ class KMM(SingleViewBaseline):
         while not published and width < most and graph_components(start)[0] > self.n_clusters:
             width = min(2 * width, most)
             problem, start, weight = _forcing_problem(weigh_both_ways(X, current.prototypes, width), published)
-        return force_components(problem, start, self.n_clusters, weight, self.max_updates, published=published)
+        return sobg.force_components(problem, start, self.n_clusters, weight, self.max_updates, published=published)
 
 
 @dataclass(frozen=True)
@@ -225,31 +216,31 @@ def weigh_both_ways(X: View, prototypes: Array, n_neighbors: int) -> _Neighbors:
     return _Neighbors(prototypes, ahead, back)
 
 
-def _random_rows(X: View, count: int, random_state: RandomState) -> Array:
+def _random_rows(X: View, count: int, random_state: np.random.RandomState) -> Array:
     return fill_up(X, np.empty((0, X.shape[1])), count, random_state)
 
 
-def _forcing_problem(current: _Neighbors, published: bool) -> tuple[ForcingProblem, sparse.csr_array, float]:
+def _forcing_problem(current: _Neighbors, published: bool) -> tuple[sobg.ForcingProblem, sparse.csr_array, float]:
     """Return what rows and prototypes want of the graph, the first graph, and the first weight of its cut."""
     ahead, back = current.ahead, current.back
     (n_rows, width), n_prototypes = ahead.indices.shape, len(current.prototypes)
     floor = _LEAST_RIDGE * float(ahead.squared_distances.mean()) or 1.0
     ridge, back_ridge = (max(float(side.ridges.mean()), floor) for side in (ahead, back))
-    row_side = SimplexSide(
+    row_side = sobg.SimplexSide(
         np.repeat(np.arange(n_rows), width),
         ahead.indices.ravel(),
         np.full(n_rows, width),
         (ahead.squared_distances[:, :-1] / (-2.0 * ridge)).ravel(),
         0.5 / ridge,
     )
-    column_side = SimplexSide(
+    column_side = sobg.SimplexSide(
         back.indices.ravel(),
         np.repeat(np.arange(n_prototypes), width),
         np.full(n_prototypes, width),
         (back.squared_distances[:, :-1] if published else back.weights).ravel(),
         0.5 if published else 0.5 / back_ridge,
     )
-    problem = ForcingProblem(row_side, column_side, (n_rows, n_prototypes), unit_rows=True)
+    problem = sobg.ForcingProblem(row_side, column_side, (n_rows, n_prototypes), unit_rows=True)
     return problem, problem.joined(ahead.weights.ravel(), back.weights.ravel()), ridge + back_ridge
 
 

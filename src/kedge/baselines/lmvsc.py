@@ -5,7 +5,6 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
@@ -92,10 +91,9 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
 
     Examples
     --------
-    >>> from kedge.baselines import LMVSC
-    >>> from kedge.datasets import make_multiview
-    >>> views, y = make_multiview(90, n_clusters=3, random_state=0)
-    >>> model = LMVSC(3, random_state=0).fit(views)
+    >>> from kedge import baselines, datasets
+    >>> views, y = datasets.make_multiview(90, n_clusters=3, random_state=0)
+    >>> model = baselines.LMVSC(3, random_state=0).fit(views)
     >>> bool((model.predict(views) == model.labels_).all())
     True
     """
@@ -128,7 +126,7 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
         auto = min(ANCHORS_PER_CLUSTER * self.n_clusters, MOST_ANCHORS)
         return min(auto if isinstance(self.n_anchors, str) else int(self.n_anchors), n_samples)
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         if isinstance(self.anchors, str):
             n_anchors = self._wanted_anchors(views[0].shape[0])
             anchors = [choose_anchors(view, n_anchors, self.anchors, random_state) for view in views]

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
@@ -80,10 +79,9 @@ class LRR(SingleViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import LRR
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(LRR(2, random_state=0).fit_predict(X).tolist()))
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> sorted(set(baselines.LRR(2, random_state=0).fit_predict(X).tolist()))
     [0, 1]
     """
 
@@ -98,7 +96,7 @@ class LRR(SingleViewBaseline):
         rank = min(n_samples, n_features)
         return 8 * (n_samples * n_features + max(12 * n_samples * rank, n_samples**2 + 3 * n_samples * rank))
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         space = whole_row_space(X)
         if self.noise == "frobenius":
             factor, n_iter = space.basis * closed_form(space, self.noise_weight), 1
@@ -255,7 +253,7 @@ def graph_points(basis: Array, factor: Array) -> Array:
     return unit_rows(points)
 
 
-def cluster_cosines(points: Array, n_clusters: int, random_state: RandomState) -> dict[str, Any]:
+def cluster_cosines(points: Array, n_clusters: int, random_state: np.random.RandomState) -> dict[str, Any]:
     """Cluster unit points by the graph ``(m_i . m_j)^4``, one n x n matrix; return ``labels_`` and ``embedding_``."""
     if not points.any():
         return one_cluster(len(points), n_clusters)
@@ -277,10 +275,8 @@ def one_cluster(n_rows: int, n_clusters: int) -> dict[str, Any]:
 def shrink_singular_values(matrix: Array, threshold: float) -> Array:
     """Lower all singular values by the threshold, at least to zero.
 
-    This minimises ``threshold |J|_* + 1/2 |J - matrix|_F^2``. With the left singular vectors U and values s of the
-    narrow side the result is ``U diag(max(1 - threshold / s, 0)) U'`` times the matrix. U comes from the Gram matrix
-    where that is accurate enough, which halves the time of square matrices, and from a QR and a small singular value
-    decomposition where it is not. O(l r^2) for sides l >= r.
+    With the left singular vectors U and values s of the narrow side the result is ``U diag(max(1 - threshold / s, 0))
+    U'`` times the matrix. U comes from the Gram matrix where that is accurate enough, which is faster.
     """
     if linalg.norm(matrix) <= threshold:
         return np.zeros_like(matrix)

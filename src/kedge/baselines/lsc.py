@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import sparse
 
 from kedge.anchors.rows import fill_up
@@ -73,7 +72,7 @@ class LSC(SingleViewBaseline):
         n_sampled = graphs.sample_size(n_samples, wanted)
         return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
         wanted = min(self.n_landmarks, X.shape[0])
         if self.landmarks == "random":

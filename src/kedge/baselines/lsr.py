@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 
 from kedge.baselines.affinity import cluster_affinity, symmetric_graph
@@ -47,10 +46,9 @@ class LSR(SingleViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import LSR
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(LSR(2, random_state=0).fit_predict(X).tolist()))
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> sorted(set(baselines.LSR(2, random_state=0).fit_predict(X).tolist()))
     [0, 1]
     """
 
@@ -61,7 +59,7 @@ class LSR(SingleViewBaseline):
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         return 8 * (3 * n_samples**2 + n_samples * n_features)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         coefficients = ridge_coefficients(X, self.ridge, own_row=self.own_row)
         found = cluster_affinity(symmetric_graph(coefficients), self.n_clusters, random_state)
         return found | {"coefficients_": coefficients}

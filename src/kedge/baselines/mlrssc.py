@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg
 from scipy.spatial.distance import squareform
 
@@ -86,10 +85,9 @@ class MLRSSC(MultiViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import MLRSSC
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(MLRSSC(2, random_state=0).fit_predict([X, X**2]).tolist()))
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> sorted(set(baselines.MLRSSC(2, random_state=0).fit_predict([X, X**2]).tolist()))
     [0, 1]
     """
 
@@ -115,7 +113,7 @@ class MLRSSC(MultiViewBaseline):
         per_view = 8 if self.noisy else 9
         return 8 * ((per_view * n_views + 9) * n_samples**2 + n_samples * n_features)
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         if self.kernel != "linear" and not self.noisy:
             raise ValueError(
                 f"noisy=False asks that rows be rebuilt without error, which kernel={self.kernel!r} cannot; use "

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -88,10 +87,9 @@ class MSC_IAS(MultiViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import MSC_IAS
-    >>> from kedge.datasets import make_multiview
-    >>> views, y = make_multiview(90, n_clusters=2, random_state=0)
-    >>> model = MSC_IAS(2, random_state=0).fit(views)
+    >>> from kedge import baselines, datasets
+    >>> views, y = datasets.make_multiview(90, n_clusters=2, random_state=0)
+    >>> model = baselines.MSC_IAS(2, random_state=0).fit(views)
     >>> len(model.bases_) == len(views)
     True
     """
@@ -115,7 +113,7 @@ class MSC_IAS(MultiViewBaseline):
         wanted = MOST_LATENT if isinstance(self.n_latent, str) else int(self.n_latent)
         return min(wanted, narrowest, n_samples - 1)
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         if self.dependence > MOST_DEPENDENCE:
             raise ValueError(
                 f"dependence={self.dependence} should be at most {MOST_DEPENDENCE}: near one the latent points are not "
@@ -222,11 +220,8 @@ def largest_eigenvalue(graph: sparse.csr_array) -> float:
     return max(float(values[0]), _LEAST_EIGENVALUE)
 
 
-def _first_latent(views: Sequence[View], width: int, random_state: RandomState) -> Array:
-    """Return the leading left singular vectors of the views side by side, times singular values over sqrt(V).
-
-    A randomised range finder never joins the views.
-    """
+def _first_latent(views: Sequence[View], width: int, random_state: np.random.RandomState) -> Array:
+    """Return the leading left singular vectors of the views side by side, times singular values over sqrt(V)."""
     n_rows = views[0].shape[0]
     span = random_state.normal(size=(n_rows, min(width + _EXTRA_WIDTH, n_rows)))
     for _ in range(_ROUNDS):

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
@@ -42,10 +41,7 @@ _DUAL_SHARE = 100.0
 def map_row_blocks(
     work: Callable[[slice], Result], n_rows: int, block_rows: int, *, n_threads: int | None = None
 ) -> list[Result]:
-    """Return what the function makes of every block of rows, on one thread per processor by default.
-
-    The caller fixes the rows of a block, so results do not depend on the threads.
-    """
+    """Return what the function makes of every block of rows; the number of threads does not change the blocks."""
     blocks = list(gen_batches(n_rows, block_rows))
     threads = min(len(blocks), default_threads() if n_threads is None else n_threads)
     with one_thread_per_library():
@@ -67,7 +63,9 @@ def solve_all_rows(
     return coefficients, max(block[1] for block in blocks)
 
 
-def cluster_coefficients(coefficients: sparse.csr_array, n_clusters: int, random_state: RandomState) -> dict[str, Any]:
+def cluster_coefficients(
+    coefficients: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState
+) -> dict[str, Any]:
     """Cluster by the graph |C| + |C|', each row of C over its largest absolute entry; return fitted attributes."""
     found = cluster_affinity(symmetric_graph(coefficients, "max"), n_clusters, random_state)
     return found | {"coefficients_": coefficients}
@@ -149,10 +147,9 @@ def prepare_l1(X: View, fidelity: float | None, is_affine: bool) -> tuple[SelfPr
 
 
 def center_products(products: SelfProducts) -> SelfProducts:
-    """Return products of the rows less their mean.
+    """Return products of the rows less their mean, which cancels from x_i - c_i X if coefficients sum to one.
 
-    The mean cancels from x_i - c_i X if the coefficients of a row sum to one. Then the problem is the same, but with a
-    mean far from zero it is solved in far fewer steps.
+    With a mean far from zero the problem is then solved in far fewer steps.
     """
     if products.gram is None:
         return SelfProducts(products.X - products.X.mean(axis=0), None)

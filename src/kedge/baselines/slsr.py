@@ -5,22 +5,13 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
+from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from kedge.baselines.affinity import cluster_affinity, symmetric_graph
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    Labels,
-    LabelsNewRows,
-    SingleViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Labels, LabelsNewRows, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.baselines.lsr import ridge_coefficients
 from kedge.core.rows import View
 from kedge.kernels.selection import one_thread_per_library
@@ -75,10 +66,9 @@ class SLSR(LabelsNewRows, SingleViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import SLSR
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(90, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> model = SLSR(2, n_in_sample=40, random_state=0).fit(X[:60])
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(90, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> model = baselines.SLSR(2, n_in_sample=40, random_state=0).fit(X[:60])
     >>> sorted(set(model.predict(X[60:]).tolist()))
     [0, 1]
     """
@@ -89,7 +79,7 @@ class SLSR(LabelsNewRows, SingleViewBaseline):
     residual: str = parameter(one_of("plain", "regularised"), default="plain")
     scale: Any = parameter(default="l2")
 
-    in_sample_indices_: Indices = field(init=False)
+    in_sample_indices_: NDArray[np.intp] = field(init=False)
     in_sample_rows_: View = field(init=False)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
@@ -99,7 +89,7 @@ class SLSR(LabelsNewRows, SingleViewBaseline):
         of_sample = 2 * in_sample**2 + max(in_sample**2, batches) + 2 * in_sample * n_features
         return 8 * (n_samples * (n_features + 3) + of_sample)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         n_rows = X.shape[0]
         if self.n_clusters > self.n_in_sample:
             raise ValueError(

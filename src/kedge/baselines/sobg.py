@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -94,7 +93,7 @@ class SOBG(SingleViewBaseline):
         n_sampled = graphs.sample_size(n_samples, wanted)
         return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
         anchors = graphs.sampled_anchors(X, count_anchors(self.n_anchors, X.shape[0], self.n_clusters), random_state)
         found = structured_graph(self._first_graph(X, anchors), self.n_clusters, self.weight, self.max_iter)

@@ -4,7 +4,6 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from sklearn import cluster
 from sklearn.neighbors import kneighbors_graph
 
@@ -61,7 +60,7 @@ class SpectralClustering(SingleViewBaseline):
         edges = n_samples**2 if self.affinity == "rbf" else 4 * n_samples * self.n_neighbors
         return 8 * (2 * edges + n_samples * (n_features + 4 * self.n_clusters))
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         model = cluster.SpectralClustering(
             self.n_clusters, gamma=self._width(X), n_init=self.n_init, random_state=random_state
         )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from numpy.random import RandomState
+import numpy as np
 
 from kedge.baselines import self_expression as rebuilt
 from kedge.baselines.base import SingleViewBaseline, baseline, parameter
@@ -63,10 +63,9 @@ class SSC(SingleViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import SSC
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(SSC(2, random_state=0).fit_predict(X).tolist()))
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
+    >>> sorted(set(baselines.SSC(2, random_state=0).fit_predict(X).tolist()))
     [0, 1]
     """
 
@@ -81,7 +80,7 @@ class SSC(SingleViewBaseline):
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         return rebuilt.l1_block_memory(n_samples, n_features, n_nonzero=n_features, n_matrices=3)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         products, weight = rebuilt.prepare_l1(X, self.fidelity, self.affine)
         step = min(self.fidelity, rebuilt.LARGEST_STEP) if self.step is None else self.step
         solver = rebuilt.AdmmSolver(products, weight, step, self.affine, self.max_iter, self.tol)

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
@@ -80,10 +79,9 @@ class SSCOMP(SingleViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import SSCOMP
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(100, n_subspaces=2, dim=4, ambient_dim=12, random_state=0)
-    >>> sorted(set(SSCOMP(2, random_state=0).fit_predict(X).tolist()))
+    >>> from kedge import baselines, datasets
+    >>> X, y = datasets.make_union_of_subspaces(100, n_subspaces=2, dim=4, ambient_dim=12, random_state=0)
+    >>> sorted(set(baselines.SSCOMP(2, random_state=0).fit_predict(X).tolist()))
     [0, 1]
     """
 
@@ -104,7 +102,7 @@ class SSCOMP(SingleViewBaseline):
     def _most_picks(self, n_features: int) -> int:
         return max(1, min(_USUAL_PICKS, n_features - 1)) if isinstance(self.n_nonzero, str) else self.n_nonzero
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         coefficients = pursue_rows(X, self._most_picks(X.shape[1]), self.threshold)
         affinity = symmetric_graph(coefficients, "l2")
         found = cluster_affinity(affinity, self.n_clusters, random_state, rows=normalize(X))
