@@ -76,13 +76,6 @@ class ALRR(SingleViewBaseline):
     ----------
     Fan, Tian, Zhao and Chow, "Accelerated low-rank representation for subspace clustering and semi-supervised
     classification on large-scale data", Neural Networks 100 (2018).
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(baselines.ALRR(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     rank: int | str = parameter(COUNT, one_of("auto"), default="auto")

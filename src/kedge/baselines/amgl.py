@@ -74,13 +74,6 @@ class AMGL(MultiViewBaseline):
     ----------
     Nie, Li and Li, "Parameter-free auto-weighted multiple graph learning: a framework for multiview clustering and
     semi-supervised classification", IJCAI 2016.
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> views, y = datasets.make_multiview(90, n_clusters=2, noise=1.0, random_state=0)
-    >>> len(baselines.AMGL(2, random_state=0).fit(views).view_weights_) == len(views)
-    True
     """
 
     n_neighbors: int = parameter(COUNT, default=5)

@@ -33,7 +33,7 @@ Estimator = TypeVar("Estimator", bound="Baseline")
 METHODS: dict[str, "Method"] = {}
 _GIB = 2**30
 _SCALES = '{{"none", "zscore", "minmax", "l2", "zscore_l2", "tfidf", "auto"}}'
-# Documentation that all baselines share. It goes to the beginning and the end of the sections of each docstring.
+# Documentation that baselines share: the beginning and the end of sections, and an example unless a class has its own.
 _FIRST_PARAMETERS = """
     n_clusters : int, default=8
         Number of clusters."""
@@ -58,6 +58,16 @@ _FIRST_ATTRIBUTES = """
 _VIEW_NAMES = """
     view_names_ : list of str
         Names of the views."""
+_EXAMPLE = """
+    Examples
+    --------
+    >>> from kedge import baselines, datasets
+    >>> X, y = {data}
+    >>> sorted(set(baselines.{name}(2, random_state=0).fit_predict(X).tolist()))
+    [0, 1]
+    """
+_ONE_VIEW = "datasets.make_union_of_subspaces(100, n_subspaces=2, dim=4, ambient_dim=12, random_state=0)"
+_SEVERAL_VIEWS = "datasets.make_multiview(90, n_clusters=2, noise=1.0, random_state=0)"
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,7 @@ def baseline(
     """Make a class a baseline and add it to ``METHODS``; the arguments are those of :class:`Method`.
 
     The class gets its ``__init__`` from its parameters, as a dataclass does, and scikit-learn checks them by their
-    rules. Its docstring is completed by the parameters and attributes that all baselines have.
+    rules. Its docstring is completed by the parameters, the attributes and the example that baselines share.
     """
 
     def decorate(cls: type[Estimator]) -> type[Estimator]:
@@ -141,7 +151,7 @@ def baseline(
         made = dataclass(eq=False, repr=False)(cls)
         own = {one.name: one.metadata["rules"] for one in fields(made) if one.metadata.get("rules")}
         made._parameter_constraints = (MULTI_VIEW_BASELINE_RULES if several else BASELINE_RULES) | own
-        made.__doc__ = _complete(cls.__doc__ or "", several, made.scale)
+        made.__doc__ = _complete(cls, several)
         kind = "multi" if several else "single"
         METHODS[cls.__name__] = Method(made, kind, title, cost, grid or {}, grid_source, reconstruction)
         return made
@@ -149,9 +159,10 @@ def baseline(
     return decorate
 
 
-def _complete(doc: str, several: bool, scale: str) -> str:
-    """Add the shared entries to the sections "Parameters" and "Attributes"."""
-    last = (_SCALE_PER_VIEW if several else _SCALE).format(scale=scale) + _LAST_PARAMETERS
+def _complete(cls: type[Any], several: bool) -> str:
+    """Add what baselines share to the docstring of one of them."""
+    doc: str = cls.__doc__ or ""
+    last = (_SCALE_PER_VIEW if several else _SCALE).format(scale=cls.scale) + _LAST_PARAMETERS
     added = {
         "Parameters": (_FIRST_PARAMETERS + (_VIEWS if several else ""), last),
         "Attributes": (_FIRST_ATTRIBUTES, _VIEW_NAMES if several else ""),
@@ -161,7 +172,9 @@ def _complete(doc: str, several: bool, scale: str) -> str:
         before, found, section = doc.partition(heading)
         own, gap, after = section.partition("\n\n")
         doc = before + found + first + own + end + gap + after if found else doc
-    return doc
+    if ">>>" in doc:
+        return doc
+    return doc.rstrip() + "\n" + _EXAMPLE.format(data=_SEVERAL_VIEWS if several else _ONE_VIEW, name=cls.__name__)
 
 
 def refuse(method: str, n_samples: int, needed: int, largest: int, limit: float, *, is_own: bool) -> NoReturn:

@@ -65,13 +65,6 @@ class EnSC(SingleViewBaseline):
     ----------
     You, Li, Robinson and Vidal, "Oracle based active set algorithm for scalable elastic net subspace clustering", CVPR
     2016.
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(baselines.EnSC(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     fidelity: float = parameter(POSITIVE, default=50.0)

@@ -78,13 +78,6 @@ class ESSC(SingleViewBaseline):
     ----------
     Pourkamali-Anaraki, Folberth and Becker, "Efficient solvers for sparse subspace clustering", Signal Processing 172,
     2020.
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(baselines.ESSC(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     penalty: str = parameter(one_of("l1", "l0"), default="l1")

@@ -173,7 +173,7 @@ class BipartiteEmbedding:
 
 
 def embed_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbedding:
-    """Embed both sides of a nonnegative graph: O(nnz^2 / n_rows) for a Gram matrix, at most O(n_columns^3) for it."""
+    """Embed both sides of a nonnegative graph by the Gram matrix of its columns, at most O(n_columns^3)."""
     row_sums, column_sums = (np.asarray(graph.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
     per_entry = np.repeat(reciprocal(np.sqrt(row_sums)), np.diff(graph.indptr))
     scaled = sparse.csr_array((graph.data * per_entry, graph.indices, graph.indptr), shape=graph.shape)

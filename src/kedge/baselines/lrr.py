@@ -76,13 +76,6 @@ class LRR(SingleViewBaseline):
 
     Liu, Lin, Yan, Sun, Yu and Ma, "Robust recovery of subspace structures by low-rank representation", IEEE
     Transactions on Pattern Analysis and Machine Intelligence 35 (2013).
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(baselines.LRR(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     noise_weight: float = parameter(POSITIVE, default=0.5)

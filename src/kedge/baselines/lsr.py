@@ -43,13 +43,6 @@ class LSR(SingleViewBaseline):
     ----------
     Lu, Min, Zhao, Zhu, Huang and Yan, "Robust and efficient subspace segmentation via least squares regression", ECCV
     2012.
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(baselines.LSR(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     ridge: float = parameter(POSITIVE, default=0.004)

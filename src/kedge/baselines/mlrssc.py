@@ -82,13 +82,6 @@ class MLRSSC(MultiViewBaseline):
     References
     ----------
     Brbic and Kopriva, "Multi-view low-rank sparse subspace clustering", Pattern Recognition 73 (2018).
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(baselines.MLRSSC(2, random_state=0).fit_predict([X, X**2]).tolist()))
-    [0, 1]
     """
 
     consensus: str = parameter(one_of("pairwise", "centroid"), default="pairwise")

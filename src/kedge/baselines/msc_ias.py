@@ -84,14 +84,6 @@ class MSC_IAS(MultiViewBaseline):
     ----------
     Wang, Lei, Guo, Zhang, Shi and Li, "Multi-view subspace clustering with intactness-aware similarity", Pattern
     Recognition 88, 2019.
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> views, y = datasets.make_multiview(90, n_clusters=2, random_state=0)
-    >>> model = baselines.MSC_IAS(2, random_state=0).fit(views)
-    >>> len(model.bases_) == len(views)
-    True
     """
 
     n_latent: int | str = parameter(COUNT, one_of("auto"), default="auto")

@@ -171,11 +171,6 @@ class ForcingProblem:
     shape: tuple[int, int]
     unit_rows: bool
 
-    def updated(self, weight: float, row_points: Array, column_points: Array) -> sparse.csr_array:
-        """Return the graph at a weight of the cut, given the embedded rows and columns."""
-        sides = (self.row_side, self.column_side)
-        return self.joined(*(side.weights(weight, row_points, column_points) for side in sides))
-
     def joined(self, row_weights: Array, column_weights: Array) -> sparse.csr_array:
         """Return the mean of two sides; zeros are not stored."""
         rows = np.concatenate([self.row_side.rows, self.column_side.rows])
@@ -258,7 +253,7 @@ def force_components(
         weight = max(weight, _FIRST_EFFECT / effect) if effect > 0 else weight
     factor, last = _FIRST_FACTOR, 0
     for _ in range(max_updates):
-        graph = problem.updated(weight, *points)
+        graph = problem.joined(*(side.weights(weight, *points) for side in (problem.row_side, problem.column_side)))
         embedding = embed(graph, n_components)
         sums = np.cumsum(embedding.squares)[-2:]
         history.append((weight, float(sums[0]), float(sums[1])))

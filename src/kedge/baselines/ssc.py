@@ -60,13 +60,6 @@ class SSC(SingleViewBaseline):
     ----------
     Elhamifar and Vidal, "Sparse subspace clustering: algorithm, theory, and applications", IEEE Transactions on Pattern
     Analysis and Machine Intelligence 35(11), 2013.
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> X, y = datasets.make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(baselines.SSC(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     fidelity: float = parameter(POSITIVE, default=20.0)

@@ -76,13 +76,6 @@ class SSCOMP(SingleViewBaseline):
     References
     ----------
     You, Robinson and Vidal, "Scalable sparse subspace clustering by orthogonal matching pursuit", CVPR 2016.
-
-    Examples
-    --------
-    >>> from kedge import baselines, datasets
-    >>> X, y = datasets.make_union_of_subspaces(100, n_subspaces=2, dim=4, ambient_dim=12, random_state=0)
-    >>> sorted(set(baselines.SSCOMP(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     n_nonzero: int | str = parameter(COUNT, one_of("auto"), default="auto")
