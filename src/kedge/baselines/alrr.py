@@ -48,8 +48,8 @@ class ALRR(SingleViewBaseline):
     rank : int or "auto", default="auto"
         Most directions; "auto" means ten per cluster. Never more than X has.
     noise_weight : float, default=0.5
-        What a unit of noise costs. Small values leave rows to the noise, large ones allow none but what lies outside
-        the directions.
+        What a unit of noise costs. Small values leave rows to the noise, large ones only what lies outside the
+        directions.
     noise : {"rows", "frobenius"}, default="rows"
         Whether the noise is charged by the lengths of its rows, which suits outliers, or by half its squared entries,
         for which the solution is a formula, the same as LRR's.
@@ -64,7 +64,7 @@ class ALRR(SingleViewBaseline):
     Attributes
     ----------
     core_ : ndarray of shape (rank, rank)
-        T; ``row_basis_ @ core_ @ row_basis_.T`` are the coefficients, row i of which rebuilds row i.
+        T; ``row_basis_ @ core_ @ row_basis_.T`` are the coefficients; row i of them rebuilds row i.
     row_basis_ : ndarray of shape (n_samples, rank)
         V, the leading left singular vectors of the scaled X.
     embedding_ : ndarray of shape (n_samples, n_clusters)

@@ -187,7 +187,7 @@ def leading_eigenvectors(
         values, vectors = _leading_of_block(block, min(n_vectors, len(rows)), begin)
         pairs.extend((value, rows, vector) for value, vector in zip(values, vectors.T, strict=True))
     joined = np.array([value for value, _, _ in pairs])
-    # A stable sort keeps the larger component first where eigenvalues are equal but for rounding.
+    # A stable sort keeps the larger component first if eigenvalues are equal up to rounding.
     best = np.argsort(-np.round(joined / _EQUAL) * _EQUAL, kind="stable")[:n_vectors]
     found = np.zeros((matrix.shape[0], len(best)))
     for column, place in enumerate(best):

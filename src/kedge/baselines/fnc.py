@@ -210,7 +210,7 @@ def balanced_groups(X: Any, n_groups: int, random_state: np.random.RandomState) 
 
 
 def group_means(X: Any, groups: Labels, n_groups: int) -> Array:
-    """Return the mean row of every group, none of which is empty."""
+    """Return the mean row of every group; no group may be empty."""
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups, minlength=n_groups)
     members = np.split(order, np.cumsum(sizes)[:-1])

@@ -22,7 +22,7 @@ class KMeans(LabelsNewRows, SingleViewBaseline):
     Parameters
     ----------
     n_init : int, default=10
-        Starts, of which the one with the least sum of squared distances is kept.
+        Starts; the one with the least sum of squared distances is kept.
     max_iter : int, default=300
         Most rounds of a start.
 

@@ -25,7 +25,7 @@ from kedge.user_warnings import warn_convergence
 ANCHORS_PER_CLUSTER, MOST_ANCHORS = 3, 200
 # Rows whose problems are set up at a time.
 _BLOCK_ROWS = 8192
-# Rows of which the graphs are multiplied with each other at a time.
+# Rows of the graphs that enter their Gram matrix at a time.
 _GRAM_ROWS = 2048
 # Squared singular values below this share of the largest are rounding noise; their vectors are left out.
 _NOISE = 1e-10

@@ -21,7 +21,7 @@ GRAM_NOISE = 1e-7
 FIRST_PENALTY, PENALTY_GROWTH, LARGEST_PENALTY = 1e-6, 1.1, 1e10
 # Singular values of the coefficients below this part of the largest are dropped from the graph.
 _NEGLIGIBLE = 1e-4
-# Rows shorter than this part of the longest are zero but for rounding.
+# Rows shorter than this part of the longest are zero up to rounding.
 _ROUNDING = 1e-13
 # Rows that are worked on at a time.
 _BLOCK_ROWS = 512

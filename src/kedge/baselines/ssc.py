@@ -24,6 +24,9 @@ class SSC(SingleViewBaseline):
     otherwise; a few hundred steps. Memory holds the nonzero coefficients, and three n x n matrices if there are more
     features or X is sparse: about 30,000 rows on 24 GB then. Thousands of rows take minutes.
 
+    The authors' program also empties the diagonal of the copy that fits the rows, and stops as soon as the copies
+    agree. This class does neither, so the coefficients solve the stated problem.
+
     Parameters
     ----------
     fidelity : float, default=20.0
@@ -50,11 +53,6 @@ class SSC(SingleViewBaseline):
         Leading eigenvectors of the normalised graph.
     n_iter_ : int
         Steps taken.
-
-    Notes
-    -----
-    The authors' program also empties the diagonal of the copy that fits the rows, and stops as soon as the copies
-    agree. This class does neither, so the coefficients solve the stated problem.
 
     References
     ----------

@@ -32,7 +32,7 @@ _BASES_BYTES, _MOST_BLOCK_ROWS = 1 << 25, 512
 # Up to this many features a row counts as narrow.
 _NARROW = 64
 _MOST_GRAM_BYTES = 1 << 31
-# A residual this small beside its row is rounding, and so is a correlation this small beside both vectors.
+# A residual this small relative to its row is rounding, and so is a correlation relative to both vectors.
 _NOTHING_LEFT = 1e-14
 
 
@@ -51,6 +51,10 @@ class SSCOMP(SingleViewBaseline):
     beside blocks of a fixed size, so time is the limit. Rows of more than 64 features, or sparse ones, take n^2 numbers
     of single precision more while these fit in 2 GiB, which saves most of the time.
 
+    A row is never picked twice, and a row that correlates with no other, such as a zero row, has no coefficients. Equal
+    rows pick each other and are done, so they can become components of their own. If the graph has more components than
+    clusters, the published method leaves to chance which belong together; here components with similar rows are joined.
+
     Parameters
     ----------
     n_nonzero : int or "auto", default="auto"
@@ -66,12 +70,6 @@ class SSCOMP(SingleViewBaseline):
         Row i holds the coefficients that rebuild row i; the diagonal is empty.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Leading eigenvectors of the normalised graph.
-
-    Notes
-    -----
-    A row is never picked twice, and a row that correlates with no other, such as a zero row, has no coefficients. Equal
-    rows pick each other and are done, so they can become components of their own. If the graph has more components than
-    clusters, the published method leaves to chance which belong together; here components with similar rows are joined.
 
     References
     ----------
