@@ -7,9 +7,9 @@ import pytest
 from scipy import linalg, sparse
 
 from kedge.baselines import ALRR, alrr
+from kedge.baselines.affinity import embed_affinity, lanczos_pairs
 from kedge.baselines.alrr import cluster_squared_cosines, leading_row_space, multiply_squared_cosines
 from kedge.baselines.lrr import graph_points, whole_row_space
-from kedge.baselines.spectral_clustering import embed_affinity, lanczos_pairs
 from kedge.core.labels import unit_rows
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
@@ -26,8 +26,8 @@ def test_product_with_squared_cosines_needs_no_graph():
 def test_embedding_equals_that_of_the_formed_graph():
     points = unit_rows(RANDOM.normal(size=(700, 6)))
     points[3] = 0.0
-    _, found = cluster_squared_cosines(points, 4, np.random.RandomState(0))
-    expected = embed_affinity((points @ points.T) ** 2, 4).vectors
+    found = cluster_squared_cosines(points, 4, np.random.RandomState(0))["embedding_"]
+    expected = embed_affinity((points @ points.T) ** 2, 4)[0]
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-7)
     assert not found[3].any()
 
@@ -38,13 +38,13 @@ def test_parts_of_a_graph_are_all_found():
     points = np.zeros((800, 16))
     points[np.arange(800), 2 * parts] = 1.0
     points[np.arange(800), 2 * parts + 1] = RANDOM.uniform(-0.1, 0.1, 800)
-    labels, _ = cluster_squared_cosines(unit_rows(points), 8, np.random.RandomState(0))
+    labels = cluster_squared_cosines(unit_rows(points), 8, np.random.RandomState(0))["labels_"]
     assert clustering_accuracy(parts, labels) == 1
 
 
 def test_a_vector_that_the_search_misses_is_found_in_the_next_search(monkeypatch):
     points = unit_rows(RANDOM.normal(size=(300, 4)))
-    expected = embed_affinity((points @ points.T) ** 2, 4).vectors
+    expected = embed_affinity((points @ points.T) ** 2, 4)[0]
     searches = []
 
     def miss_the_largest_at_first(multiply, order, count, *, tol):
@@ -53,7 +53,7 @@ def test_a_vector_that_the_search_misses_is_found_in_the_next_search(monkeypatch
         return (values[:-1], vectors[:, :-1]) if len(searches) == 1 else (values[1:], vectors[:, 1:])
 
     monkeypatch.setattr(alrr, "lanczos_pairs", miss_the_largest_at_first)
-    _, found = cluster_squared_cosines(points, 4, np.random.RandomState(0))
+    found = cluster_squared_cosines(points, 4, np.random.RandomState(0))["embedding_"]
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-7)
     assert searches == [3, 1, 1]
 

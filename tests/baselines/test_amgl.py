@@ -113,7 +113,7 @@ def test_copies_of_a_view_embed_like_the_view():
 def test_lanczos_and_dense_solvers_agree(monkeypatch):
     views, _ = make_multiview(700, n_clusters=3, noise=1.0, random_state=3)
     lanczos = AMGL(3, random_state=0).fit(views)
-    monkeypatch.setattr("kedge.baselines.amgl._SMALL_ORDER", 1000)
+    monkeypatch.setattr("kedge.baselines.amgl.SMALL_ORDER", 1000)
     dense = AMGL(3, random_state=0).fit(views)
     assert lanczos.n_iter_ == dense.n_iter_
     np.testing.assert_allclose(lanczos.objective_, dense.objective_, rtol=1e-10)

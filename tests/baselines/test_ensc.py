@@ -7,7 +7,8 @@ from sklearn.linear_model import ElasticNet
 
 from kedge.baselines import EnSC, ensc
 from kedge.baselines.elastic_net import solve_elastic_nets
-from kedge.baselines.ensc import ActiveSetSolver, keep_largest_entries
+from kedge.baselines.ensc import ActiveSetSolver
+from kedge.baselines.self_expression import keep_largest_entries
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from kedge.baselines import ESSC, essc
 from kedge.baselines.essc import (
-    ExactL1Solver,
     ProximalSolver,
     keep_largest,
     keep_largest_of_sum_one,
@@ -54,13 +53,13 @@ def solve_recorded(release, case, kind, solver, max_iter=4000):
     if affine:
         products = center_products(products)
     if solver == "admm":
-        found = AdmmSolver.prepare(products, fidelity, 5.0, affine, max_iter, 1e-8).solve(slice(0, len(X)))
+        found = AdmmSolver(products, fidelity, 5.0, affine, max_iter, 1e-8).solve(slice(0, len(X)))
     else:
         steps = ProximalSolver(products, largest_eigenvalue(products), affine, max_iter, 1e-10)
         if solver == "steps":
             found = (sparse.csr_array(steps.approach_l1(slice(0, len(X)), fidelity)[0]),)
         else:
-            found = ExactL1Solver(steps, fidelity).solve(slice(0, len(X)))
+            found = steps.solve_l1(slice(0, len(X)), fidelity)
     return found[0].toarray(), l1_objective(X, found[0], fidelity)
 
 
@@ -162,7 +161,7 @@ def test_blocks_give_the_same_coefficients_as_one_block(monkeypatch):
     X = unit_rows(70, 8)
     models = []
     for rows in (32, 100):
-        monkeypatch.setattr("kedge.baselines.essc.rows_per_block", lambda _, rows=rows: rows)
+        monkeypatch.setattr("kedge.baselines.self_expression.rows_per_block", lambda _, rows=rows: rows)
         models.append(ESSC(2, affine=True, tol=1e-9, max_iter=20_000, random_state=0).fit(X))
     np.testing.assert_allclose(models[0].coefficients_.toarray(), models[1].coefficients_.toarray(), atol=1e-7)
 
@@ -199,7 +198,7 @@ def test_shrinking_beats_all_perturbations_that_keep_the_sum(threshold):
         return threshold * np.abs(points).sum(axis=1) + 0.5 * ((points - vectors) ** 2).sum(axis=1)
 
     free = shrink(vectors, threshold, own)
-    summed, shifts = shrink_to_sum_one(vectors, threshold, own)
+    summed, shifts = shrink_to_sum_one(vectors, threshold, own, None)
     again, _ = shrink_to_sum_one(vectors, threshold, own, shifts + rng.normal(size=20))
     np.testing.assert_allclose(again, summed, atol=1e-12)
     np.testing.assert_allclose(summed.sum(axis=1), 1, rtol=0, atol=1e-13)
@@ -216,7 +215,7 @@ def test_shrinking_beats_all_perturbations_that_keep_the_sum(threshold):
 
 def test_sums_of_one_from_huge_and_tiny_values():
     vectors = np.array([[1e8, -1e8, 3.0, 2.0], [1e-12, 0.0, 0.0, 0.0], [5.0, 5.0, 5.0, 5.0]])
-    found, _ = shrink_to_sum_one(vectors, 0.5, np.array([3, 0, 1]))
+    found, _ = shrink_to_sum_one(vectors, 0.5, np.array([3, 0, 1]), None)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-7)
     np.testing.assert_allclose(found[2], [1 / 3, 0, 1 / 3, 1 / 3], atol=1e-12)
 

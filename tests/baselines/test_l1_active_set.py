@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kedge.baselines import essc
-from kedge.baselines.essc import ExactL1Solver, ProximalSolver, largest_eigenvalue
+from kedge.baselines.essc import ProximalSolver, largest_eigenvalue
 from kedge.baselines.self_expression import center_products, prepare_products
 from kedge.datasets import make_union_of_subspaces
 
@@ -27,7 +27,7 @@ def first_values(n_rows, affine, n_used):
 
 def finish(settings, fidelity, rows, start, max_rounds=2000):
     values = start.copy()
-    n_rounds, n_open = ExactL1Solver(settings, fidelity).finish(values, rows, np.arange(len(start)), max_rounds)
+    n_rounds, n_open = settings.finish(values, rows, np.arange(len(start)), fidelity, max_rounds)
     return values, n_rounds, n_open
 
 
@@ -96,6 +96,6 @@ def test_rows_that_use_too_many_others_are_left_to_proximal_steps(monkeypatch):
     crowded, sparse_rows = rng.normal(size=(300, 400)), rng.normal(size=(300, 10))
     for X in (crowded, sparse_rows):
         X /= np.linalg.norm(X, axis=1)[:, None]
-        _, _, n_open = ExactL1Solver(prepare(X, False, 1e-12, max_iter=120), 200.0).solve(slice(0, 50))
+        _, _, n_open = prepare(X, False, 1e-12, max_iter=120).solve_l1(slice(0, 50), 200.0)
         assert n_open == (50 if X is crowded else 0)
     assert handed_over == [0, 50]

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from kedge import baselines
 from kedge import memory as machine
-from kedge.baselines import memory
 
 
 def test_the_message_tells_need_limit_and_what_would_fit():
@@ -47,5 +46,6 @@ def test_memory_of_the_machine_is_that_of_the_container_if_less(monkeypatch, tmp
 
 
 def test_bisection_finds_the_last_size_that_fits():
-    assert memory.largest_that_fits(lambda n: 8 * n * n, 800) == 10
-    assert memory.largest_that_fits(lambda n: n, 1e15) == 10**12
+    model = baselines.LSR(3)
+    assert model.memory_needed(model.largest_n(1e6, 4), 4) <= 1e6 < model.memory_needed(model.largest_n(1e6, 4) + 1, 4)
+    assert baselines.KMeans(3).largest_n(1e30) == 10**12

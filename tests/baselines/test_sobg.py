@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.baselines import SOBG
 from kedge.baselines.graphs import embed_graph
-from kedge.baselines.sobg import ForcingProblem, project_rows, project_segments, structured_graph
+from kedge.baselines.sobg import SimplexSide, project_rows, project_segments, structured_graph
 from kedge.core.driver_step import graph_components
 from kedge.metrics import clustering_accuracy
 
@@ -65,17 +65,18 @@ def test_more_components_than_asked_for_cannot_be_joined():
 def test_an_update_that_gave_too_many_components_is_taken_back(monkeypatch):
     graph, rows, _ = planted_graph(0)
     embedded = []
-    updated = ForcingProblem.updated
+    weights_of = SimplexSide.weights
 
-    def watched(problem, weight, row_points, column_points):
+    def watched(side, weight, row_points, column_points):
         embedded.append(row_points)
-        return updated(problem, weight, row_points, column_points)
+        return weights_of(side, weight, row_points, column_points)
 
-    monkeypatch.setattr(ForcingProblem, "updated", watched)
+    monkeypatch.setattr(SimplexSide, "weights", watched)
     found = structured_graph(graph, 4, weight=1e4)
     weights = found.history[:, 0]
     assert weights[1] == weights[0] / 2
-    assert embedded[1] is embedded[0]
+    # Every update asks both sides.
+    assert embedded[2] is embedded[0]
     assert found.reached
     assert clustering_accuracy(rows, graph_components(found.graph)[1]) > 0.9
 

@@ -7,9 +7,8 @@ from invariants import l1_objective
 from scipy import sparse
 
 from kedge.baselines import SSC
-from kedge.baselines.self_expression import least_coherence, prepare_products
-from kedge.baselines.spectral_clustering import symmetric_graph
-from kedge.baselines.ssc import keep_largest_share
+from kedge.baselines.affinity import symmetric_graph
+from kedge.baselines.self_expression import keep_largest_entries, least_coherence, prepare_products
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
@@ -77,9 +76,9 @@ def test_affine_subspaces_off_the_origin_are_separated():
 
 def test_share_keeps_the_fewest_largest_entries_that_reach_it():
     rows = np.array([[0.0, 4.0, -3.0, 2.0, 1.0], [0.0, 0.0, 0.0, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0, 0.0]])
-    kept = keep_largest_share(sparse.csr_array(rows), 0.7).toarray()
+    kept = keep_largest_entries(sparse.csr_array(rows), share=0.7).toarray()
     np.testing.assert_array_equal(kept, [[0, 4, -3, 0, 0], [0, 0, 0, 0, 0], [-1, 1, 0, 0, 0]])
-    np.testing.assert_array_equal(keep_largest_share(sparse.csr_array(rows), 1.0).toarray(), rows)
+    np.testing.assert_array_equal(keep_largest_entries(sparse.csr_array(rows), share=1.0).toarray(), rows)
 
 
 def test_kept_share_thins_the_graph_and_not_the_coefficients():

@@ -1,24 +1,15 @@
 """AMGL: one spectral embedding of several neighbour graphs, which weigh themselves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    Labels,
-    MultiViewBaseline,
-    baseline,
-    parameter,
-    with_fixed_signs,
-)
+from kedge.baselines.affinity import SMALL_ORDER, with_fixed_signs
+from kedge.baselines.base import Array, Indices, Labels, MultiViewBaseline, baseline, parameter
 from kedge.baselines.graphs import weigh_neighbors
 from kedge.core.labels import cluster_points
 from kedge.core.rows import View
@@ -30,8 +21,6 @@ from kedge.user_warnings import warn_convergence
 _LEAST_COST = 1e-10
 # Passes before the objective may end the fit.
 _LEAST_PASSES = 3
-# Up to this order all eigenvectors are cheaper than a Lanczos method for some of them.
-_SMALL_ORDER = 500
 # Eigenvalues this near count as equal where vectors of several components compete.
 _EQUAL = 1e-12
 # Restarts of the Lanczos method per vector, and the residual, relative to the eigenvalue, at which it ends.
@@ -40,23 +29,18 @@ _RESTARTS, _RESIDUAL = 1000, 1e-12
 _CHANCE = 1e-3
 
 
-@baseline(
-    "one embedding of the neighbour graphs of all views, weighted by themselves",
-    cost="n^2 d",
-)
+@baseline("one embedding of the neighbour graphs of all views, weighted by themselves", cost="n^2 d")
 class AMGL(MultiViewBaseline):
     """Auto-weighted multiple graph learning: one spectral embedding shared by the neighbour graphs of all views.
 
     Every view gets a graph between rows and their nearest neighbours. The embedding F minimises the sum over views of
-    sqrt(tr(F' L_v F)), where L_v is the normalised Laplacian; this is the same as a weighted sum of Laplacians whose
-    weights follow from F, so both are found in turn, and k-means clusters the rows of F. There is no parameter but the
-    number of neighbours.
+    sqrt(tr(F' L_v F)), where L_v is the normalised Laplacian. That equals a weighted sum of Laplacians whose weights
+    follow from F, so both are found in turn, and k-means clusters the rows of F. The neighbour search takes O(n^2 d)
+    time for n rows and d features. Memory grows with n: 24 GB would hold some millions of rows; 30,000 take minutes.
 
-    The neighbour search takes O(n^2 d) time for n rows and d features; the graphs are sparse and the eigenvectors come
-    from a Lanczos method, so memory grows with n: 30,000 rows take minutes, and 24 GB would hold some millions. A view
-    whose graph has as many components as there are clusters costs nothing at all and takes over; a warning says so. The
-    authors' release divides by zero where rows coincide; here neighbours that are all equally far have equal weights.
-    The authors do not scale views.
+    A view whose graph has as many components as there are clusters costs nothing and takes over; a warning says so. The
+    authors do not scale views, and their release divides by zero if all neighbours are equally far; here these have
+    equal weights.
 
     Parameters
     ----------
@@ -90,15 +74,6 @@ class AMGL(MultiViewBaseline):
     ----------
     Nie, Li and Li, "Parameter-free auto-weighted multiple graph learning: a framework for multiview clustering and
     semi-supervised classification", IJCAI 2016.
-
-    Examples
-    --------
-    >>> from kedge.baselines import AMGL
-    >>> from kedge.datasets import make_multiview
-    >>> views, y = make_multiview(90, n_clusters=2, noise=1.0, random_state=0)
-    >>> model = AMGL(2, random_state=0).fit(views)
-    >>> len(model.view_weights_) == len(views)
-    True
     """
 
     n_neighbors: int = parameter(COUNT, default=5)
@@ -109,15 +84,13 @@ class AMGL(MultiViewBaseline):
     _least_rows: ClassVar[int] = 3
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Copies of the views, sparse graphs, Lanczos vectors.
-        widest = max(getattr(self, "view_widths_", (n_features,)))
-        # The search centres the view twice; it is over when the eigenvectors are computed.
-        search = 8 * 2 * widest
+        # Copies of the views, and either the search or, after it, sparse graphs and Lanczos vectors.
+        search = 8 * 2 * max(getattr(self, "view_widths_", (n_features,)))
         graphs = 16 * 2 * min(self.n_neighbors, n_samples) * (3 * self._count_views() + 4)
         vectors = 8 * (max(4 * self.n_clusters, 60) + 4 * self.n_clusters)
         return n_samples * (8 * n_features + max(search, graphs + vectors))
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         n_neighbors = min(self.n_neighbors, views[0].shape[0] - 2)
         graphs = [neighbor_graph(view, n_neighbors) for view in views]
         counts = np.array([connected_components(graph, directed=False)[0] for graph in graphs])
@@ -138,7 +111,7 @@ class AMGL(MultiViewBaseline):
 
     def _alternate(self, graphs: Sequence[sparse.csr_array]) -> tuple[Array, Array, Array]:
         """Return F, the costs tr(F' L_v F) of all passes, and the objectives; ``graphs`` are I - L_v."""
-        components = find_components(sparse.csr_array(sum(graphs[1:], start=graphs[0])))
+        components = find_components(sum(graphs[1:], start=graphs[0]))
         weights = np.full(len(graphs), 1.0 / len(graphs))
         embedding: Any = None
         costs: list[Array] = []
@@ -160,7 +133,7 @@ class AMGL(MultiViewBaseline):
         return embedding, np.array(costs), np.array(objective)
 
     def _warn_of_components(self, counts: Labels) -> None:
-        """Say which views can be cut without cost; alone, a view with as many components as clusters is just right."""
+        """Warn if a view can be cut without cost; a single view may have as many components as clusters."""
         most = self.n_clusters - 1 if len(counts) > 1 else self.n_clusters
         if self.n_clusters == 1 or counts.max() <= most:
             return
@@ -179,74 +152,53 @@ def neighbor_graph(view: View, n_neighbors: int) -> sparse.csr_array:
 
 
 def _normalized(graph: sparse.csr_array) -> sparse.csr_array:
-    """Return D^(-1/2) W D^(-1/2); every row gives weight away, so that none is alone."""
+    """Return D^(-1/2) W D^(-1/2); every row has neighbours, so that no sum is zero."""
     scale = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
     diagonal = sparse.dia_array((scale[None, :], [0]), shape=graph.shape)
     return sparse.csr_array(diagonal @ graph @ diagonal)
 
 
 def _cost(embedding: Array, graph: sparse.csr_array) -> float:
-    """Return tr(F' L F) for the normalised graph I - L, and a little more, so that it is never zero."""
+    """Return tr(F' L F) for the normalised graph I - L, plus a little, so that it is never zero."""
     trace = float(np.vdot(embedding, embedding) - np.vdot(embedding, graph @ embedding))
     return max(trace, 0.0) + _LEAST_COST
 
 
-@dataclass(frozen=True)
-class GraphComponents:
-    """The connected components of a graph."""
-
-    order: Indices  # Shape (n_rows,). Rows sorted by component, largest component first.
-    starts: Indices  # Shape (n_components + 1,). Where each component begins in that order.
-
-    def __len__(self) -> int:
-        """Return the number of components."""
-        return len(self.starts) - 1
-
-
-def find_components(graph: sparse.csr_array) -> GraphComponents:
-    """Find the components of a symmetric graph; every stored entry is an edge."""
-    count, labels = connected_components(graph, directed=False)
-    sizes = np.bincount(labels, minlength=count)
-    by_size = np.argsort(-sizes, kind="stable")
-    rank = np.empty(count, dtype=np.intp)
-    rank[by_size] = np.arange(count)
-    return GraphComponents(np.argsort(rank[labels], kind="stable"), np.concatenate([[0], np.cumsum(sizes[by_size])]))
+def find_components(graph: sparse.csr_array) -> list[Indices]:
+    """Return the rows of each component of a symmetric graph, largest component first; stored entries are edges."""
+    _, labels = connected_components(graph, directed=False)
+    rows = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    return sorted(rows, key=len, reverse=True)
 
 
 def leading_eigenvectors(
-    matrix: sparse.csr_array, components: GraphComponents, n_vectors: int, *, near: Array | None = None
+    matrix: sparse.csr_array, components: list[Indices], n_vectors: int, *, near: Array | None = None
 ) -> tuple[Array, Array]:
     """Return the largest eigenvalues of a symmetric nonnegative matrix, descending, and orthonormal eigenvectors.
 
-    A Lanczos method can miss vectors of a multiple eigenvalue, and a graph of several components has them: every
-    component has a largest eigenvalue of its own, and these can be equal. Within one component the largest is simple
-    (Perron and Frobenius), so each is solved on its own and the best of all are taken; of equal eigenvalues those of
-    larger components come first. Lanczos starts from ``near``, eigenvectors of a matrix that differs little.
+    The largest eigenvalues of components can be equal, and a Lanczos method can miss vectors of a multiple eigenvalue.
+    Within one component the largest is simple (Perron and Frobenius), so each component is solved on its own. The best
+    of all are taken; ties go to the larger component. Lanczos starts from ``near``, vectors of a similar matrix.
     """
-    sorted_matrix = sparse.csr_array(matrix[components.order][:, components.order])
-    values: list[Array] = []
-    vectors: list[Array] = []
-    places: list[tuple[int, int, int, int]] = []
-    for start, stop in zip(components.starts[:-1], components.starts[1:], strict=True):
-        block = sparse.csr_array(sorted_matrix[start:stop, start:stop])
-        begin = None if near is None else near[components.order[start:stop]]
-        own_values, own_vectors = _leading_of_block(block, min(n_vectors, stop - start), begin)
-        values.append(own_values)
-        vectors.append(own_vectors)
-        places.extend((start, stop, len(vectors) - 1, column) for column in range(len(own_values)))
-    joined = np.concatenate(values)
-    # A stable sort keeps the larger component first where eigenvalues are equal but for rounding.
+    pairs: list[tuple[float, Indices, Array]] = []
+    for rows in components:
+        block = sparse.csr_array(matrix[rows][:, rows])
+        begin = None if near is None else near[rows]
+        values, vectors = _leading_of_block(block, min(n_vectors, len(rows)), begin)
+        pairs.extend((value, rows, vector) for value, vector in zip(values, vectors.T, strict=True))
+    joined = np.array([value for value, _, _ in pairs])
+    # A stable sort keeps the larger component first if eigenvalues are equal up to rounding.
     best = np.argsort(-np.round(joined / _EQUAL) * _EQUAL, kind="stable")[:n_vectors]
     found = np.zeros((matrix.shape[0], len(best)))
     for column, place in enumerate(best):
-        start, stop, number, own_column = places[place]
-        found[components.order[start:stop], column] = vectors[number][:, own_column]
+        _, rows, vector = pairs[place]
+        found[rows, column] = vector
     return joined[best], found
 
 
 def _leading_of_block(block: sparse.csr_array, wanted: int, near: Array | None) -> tuple[Array, Array]:
     order = block.shape[0]
-    if order <= _SMALL_ORDER or 4 * wanted >= order:
+    if order <= SMALL_ORDER or 4 * wanted >= order:
         values, vectors = linalg.eigh(block.toarray(), subset_by_index=[order - wanted, order - 1])
     else:
         width, rounds = min(order - 1, max(4 * wanted, 60)), _RESTARTS * wanted
@@ -266,5 +218,4 @@ def _start(order: int, near: Array | None) -> Array:
     chance = np.random.RandomState(0).uniform(-1, 1, order)
     if near is None or not near.any():
         return chance
-    known = near.sum(axis=1)
-    return np.asarray(known + chance * (_CHANCE * np.linalg.norm(near) / np.linalg.norm(chance)))
+    return np.asarray(near.sum(axis=1) + chance * (_CHANCE * np.linalg.norm(near) / np.linalg.norm(chance)))

@@ -1,20 +1,18 @@
 """What all baselines share: parameters and their documentation, checks of the input and its size, and one ``fit``."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kedge.baselines.memory import largest_that_fits, refuse
-from kedge.baselines.registry import METHODS, Method
 from kedge.core.labels import number_by_first_rows
 from kedge.core.rows import View
 from kedge.core.scaling import ViewScaling
@@ -25,22 +23,26 @@ from kedge.parameters import BASELINE_RULES, MULTI_VIEW_BASELINE_RULES, checked_
 from kedge.readers.arrays import StoredView, learn_array_scaling
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 Labels = NDArray[np.int64]
 Estimator = TypeVar("Estimator", bound="Baseline")
 
+# The baselines by name; the decorator below adds each one.
+METHODS: dict[str, "Method"] = {}
+_GIB = 2**30
 _SCALES = '{{"none", "zscore", "minmax", "l2", "zscore_l2", "tfidf", "auto"}}'
-# Documentation of what all baselines have; :func:`baseline` puts it at the beginning and the end of each section.
+# Documentation that baselines share: the beginning and the end of sections, and an example unless a class has its own.
 _FIRST_PARAMETERS = """
     n_clusters : int, default=8
         Number of clusters."""
 _VIEWS = """
     views : list or dict or None, default=None
-        Where X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict
-        also names them. None means that such an X is one view."""
+        If X is one matrix, the columns of its views: widths, slices, or lists of column names or numbers; a dict also
+        names them. None means that such an X is one view."""
 _SCALE = f"""
     scale : {_SCALES}, default="{{scale}}"
-        How X is scaled first, as in :class:`kedge.SGL`. Rows of unit length, "l2", are customary for subspaces."""
+        How X is scaled first, as in :class:`kedge.SGL`. Methods for subspaces usually take unit rows, "l2"."""
 _SCALE_PER_VIEW = f"""
     scale : {_SCALES}, or a list or dict of them, default="{{scale}}"
         How each view is scaled first, as in :class:`kedge.MSGL`."""
@@ -51,14 +53,80 @@ _LAST_PARAMETERS = """
         Seed of everything that is random in the fit."""
 _FIRST_ATTRIBUTES = """
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, numbered by their first rows."""
+        Cluster of each row. Clusters are numbered by their first rows."""
 _VIEW_NAMES = """
     view_names_ : list of str
         Names of the views."""
+_EXAMPLE = """
+    Examples
+    --------
+    >>> from kedge import baselines, datasets
+    >>> X, y = {data}
+    >>> sorted(set(baselines.{name}(2, random_state=0).fit_predict(X).tolist()))
+    [0, 1]
+    """
+_ONE_VIEW = "datasets.make_union_of_subspaces(100, n_subspaces=2, dim=4, ambient_dim=12, random_state=0)"
+_SEVERAL_VIEWS = "datasets.make_multiview(90, n_clusters=2, noise=1.0, random_state=0)"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A baseline and what one needs to know to choose it.
+
+    Attributes
+    ----------
+    estimator : type
+        The class.
+    kind : str
+        "single" for one matrix, "multi" for several views.
+    title : str
+        What it does, in one line.
+    cost : str
+        How time grows with n rows, d features, k clusters, m anchors, p rows of a sample, r ranks or s picks.
+    grid : mapping of parameters to lists
+        The values that the authors tried, if known; "3k" is three times the number of clusters.
+    grid_source : str
+        Where the grid comes from.
+    reconstruction : bool
+        Whether parts are our reading of the paper, because the authors' program was not available.
+    """
+
+    estimator: type[Any]
+    kind: str
+    title: str
+    cost: str
+    grid: Mapping[str, Sequence[Any]]
+    grid_source: str
+    reconstruction: bool
+
+    @property
+    def name(self) -> str:
+        """Name of the class in ``kedge.baselines``."""
+        return self.estimator.__name__
+
+    @property
+    def reference(self) -> str:
+        """Where it was published, from the docstring of the class."""
+        _, _, rest = (inspect.getdoc(self.estimator) or "").partition("References\n----------\n")
+        return " ".join(rest.partition("\n\nExamples\n")[0].split())
+
+    @property
+    def predicts(self) -> bool:
+        """Whether it can label new rows."""
+        return hasattr(self.estimator, "predict")
+
+    @property
+    def largest_n(self) -> int:
+        """About how many rows of 100 features it can take on 24 GB beyond X, with default parameters."""
+        return int(self.make(8).largest_n(24e9, 100))
+
+    def make(self, n_clusters: int, **parameters: Any) -> Any:
+        """Return an estimator with this number of clusters and these parameters."""
+        return self.estimator(n_clusters, **parameters)
 
 
 def parameter(*rules: Any, default: Any) -> Any:
-    """Return a parameter of a baseline: what scikit-learn's check of parameters accepts, and the default."""
+    """Return a parameter of a baseline: its default, and the rules that scikit-learn checks it with."""
     return field(default=default, kw_only=True, metadata={"rules": list(rules)})
 
 
@@ -71,10 +139,10 @@ def baseline(
     grid_source: str = "nothing to tune",
     reconstruction: bool = False,
 ) -> Callable[[type[Estimator]], type[Estimator]]:
-    """Return a decorator that makes a class a baseline and registers it.
+    """Make a class a baseline and add it to ``METHODS``; the arguments are those of :class:`Method`.
 
-    The class gets an ``__init__`` from its parameters, as a dataclass does, their rules, and the documentation of the
-    parameters and attributes that all baselines have. See :class:`kedge.baselines.Method` for the arguments.
+    The class gets its ``__init__`` from its parameters, as a dataclass does, and scikit-learn checks them by their
+    rules. Its docstring is completed by the parameters, the attributes and the example that baselines share.
     """
 
     def decorate(cls: type[Estimator]) -> type[Estimator]:
@@ -82,7 +150,7 @@ def baseline(
         made = dataclass(eq=False, repr=False)(cls)
         own = {one.name: one.metadata["rules"] for one in fields(made) if one.metadata.get("rules")}
         made._parameter_constraints = (MULTI_VIEW_BASELINE_RULES if several else BASELINE_RULES) | own
-        made.__doc__ = _complete(cls.__doc__ or "", several, made.scale)
+        made.__doc__ = _complete(cls, several)
         kind = "multi" if several else "single"
         METHODS[cls.__name__] = Method(made, kind, title, cost, grid or {}, grid_source, reconstruction)
         return made
@@ -90,9 +158,10 @@ def baseline(
     return decorate
 
 
-def _complete(doc: str, several: bool, scale: str) -> str:
-    """Add the shared entries at the beginning and the end of the sections "Parameters" and "Attributes"."""
-    last = (_SCALE_PER_VIEW if several else _SCALE).format(scale=scale) + _LAST_PARAMETERS
+def _complete(cls: type[Any], several: bool) -> str:
+    """Add what baselines share to the docstring of one of them."""
+    doc: str = cls.__doc__ or ""
+    last = (_SCALE_PER_VIEW if several else _SCALE).format(scale=cls.scale) + _LAST_PARAMETERS
     added = {
         "Parameters": (_FIRST_PARAMETERS + (_VIEWS if several else ""), last),
         "Attributes": (_FIRST_ATTRIBUTES, _VIEW_NAMES if several else ""),
@@ -102,16 +171,27 @@ def _complete(doc: str, several: bool, scale: str) -> str:
         before, found, section = doc.partition(heading)
         own, gap, after = section.partition("\n\n")
         doc = before + found + first + own + end + gap + after if found else doc
-    return doc
+    if ">>>" in doc:
+        return doc
+    return doc.rstrip() + "\n" + _EXAMPLE.format(data=_SEVERAL_VIEWS if several else _ONE_VIEW, name=cls.__name__)
+
+
+def refuse(method: str, n_samples: int, needed: int, largest: int, limit: float, *, is_own: bool) -> NoReturn:
+    """Raise MemoryError for a fit that is too large; ``is_own`` says whether the user set the limit."""
+    raise MemoryError(
+        f"{method} of {n_samples:,} rows needs about {needed / _GIB:,.1f} GiB of memory beyond X, and "
+        f"{'memory_limit allows' if is_own else 'the machine has'} {limit / _GIB:,.1f}; at most about {largest:,} rows "
+        "fit: pass fewer rows, or use a method that is linear in them, such as kedge.SGL"
+    )
 
 
 @dataclass(eq=False, repr=False)
 class Baseline(ClusterMixin, BaseEstimator):
     """Base of all methods.
 
-    A method defines ``_memory_needed`` and ``_cluster(X, random_state)``, which gets checked and scaled rows of
-    float64, an ndarray or a CSR array that it must not change (a list of them in methods for several views), and
-    returns its attributes by name, ``labels_`` among them.
+    A method defines ``_memory_needed`` and ``_cluster(X, random_state)``. The latter gets checked and scaled rows of
+    float64, an ndarray or a CSR array (for several views, a list of them) that it must not change. It returns the
+    fitted attributes by name, with ``labels_`` among them.
     """
 
     n_clusters: int = 8
@@ -124,8 +204,8 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     # The smallest number of rows that makes sense.
     _least_rows: ClassVar[int] = 2
-    # Sums have other last bits on other numbers of threads, and some methods amplify them: so BLAS and OpenMP get one.
-    # Methods that are scikit-learn's own run as their users know them.
+    # BLAS and OpenMP get one thread, because the last bits of sums depend on their number, and some methods amplify
+    # them. Methods that are scikit-learn's own run as their users know them.
     _one_thread: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
@@ -136,34 +216,22 @@ class Baseline(ClusterMixin, BaseEstimator):
         return tags
 
     def memory_needed(self, n_samples: int, n_features: int) -> int:
-        """Return about how many bytes a fit takes beyond X, at the present parameters.
-
-        Parameters
-        ----------
-        n_samples : int
-            Rows.
-        n_features : int
-            Features, of all views together.
-        """
+        """Return about how many bytes a fit takes beyond X; ``n_features`` counts all views together."""
         return self._memory_needed(n_samples, n_features)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         raise NotImplementedError
 
     def largest_n(self, memory: float, n_features: int = 100) -> int:
-        """Return how many rows the method can take with so many bytes of memory.
-
-        Parameters
-        ----------
-        memory : float
-            Bytes.
-        n_features : int, default=100
-            Features, of all views together.
-        """
-        return largest_that_fits(lambda n: self.memory_needed(n, n_features), memory)
+        """Return how many rows a fit can take with so many bytes of memory, at most 10^12."""
+        low, high = 1, 10**12
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.memory_needed(middle, n_features) <= memory else (low, middle - 1)
+        return low
 
     def _fit(self, arrays: list[View]) -> Self:
-        """Check the size, scale, cluster, and store what was found."""
+        """Check the size, scale, cluster, and store the fitted attributes."""
         self._check_size(arrays[0].shape[0], sum(array.shape[1] for array in arrays))
         random_state = check_random_state(self.random_state)
         with one_thread_per_library() if self._one_thread else nullcontext():
@@ -193,7 +261,7 @@ class Baseline(ClusterMixin, BaseEstimator):
     def _learn_scalings(self, arrays: list[View]) -> list[ViewScaling]:
         raise NotImplementedError
 
-    def _cluster(self, X: Any, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: Any, random_state: np.random.RandomState) -> dict[str, Any]:
         raise NotImplementedError
 
 
@@ -210,17 +278,12 @@ class SingleViewBaseline(Baseline):
             The rows to cluster.
         y : None
             Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._fit([self._read_rows(X, reset=True)])
 
     def _read_rows(self, X: Any, reset: bool) -> View:
         least = self._least_rows if reset else 1
-        return as_array(
+        return _as_array(
             validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=least, reset=reset)
         )
 
@@ -231,13 +294,13 @@ class SingleViewBaseline(Baseline):
 
     def _learn_scalings(self, arrays: list[View]) -> list[ViewScaling]:
         scaling = learn_array_scaling(self.scale, arrays[0], to_unit_rows=True)
-        # Unit rows of the only view are of length one exactly.
+        # Unit rows of the only view have length one exactly.
         return [ViewScaling("l2") if scaling.kind == "l2" else scaling]
 
 
 @dataclass(eq=False, repr=False)
 class MultiViewBaseline(ReadsViews, Baseline):
-    """Base of the methods for several views, given in any form that :class:`kedge.MSGL` takes; no row may lack one."""
+    """Base of the methods for several views, in any form that :class:`kedge.MSGL` takes; no row may lack a view."""
 
     views: Any = field(default=None, kw_only=True)
     scale: Any = field(default="auto", kw_only=True)
@@ -249,14 +312,9 @@ class MultiViewBaseline(ReadsViews, Baseline):
         Parameters
         ----------
         X : list or dict of matrices of shape (n_samples, n_features of the view), MuData object, or one matrix
-            The views; one matrix is cut into views by the parameter ``views``.
+            The views; the parameter ``views`` cuts one matrix into views.
         y : None
             Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         return self._fit(self._read_complete(X, reset=True))
 
@@ -280,7 +338,7 @@ class MultiViewBaseline(ReadsViews, Baseline):
             raise ValueError(
                 f"Found array with {views.n_rows} sample(s) while a minimum of {self._least_rows} is required"
             )
-        return [as_array(array).astype(np.float64, copy=False) for array in views.arrays]
+        return [_as_array(array).astype(np.float64, copy=False) for array in views.arrays]
 
     def _learn_scalings(self, arrays: list[View]) -> list[ViewScaling]:
         kinds = scale_per_view(self.scale, self.view_names_)
@@ -294,29 +352,8 @@ class MultiViewBaseline(ReadsViews, Baseline):
         return len(getattr(self, "view_widths_", (0,)))
 
 
-def as_array(X: Any) -> View:
-    """Return sparse matrices as CSR arrays, whose ``*`` is entry by entry like that of ndarrays."""
-    return sparse.csr_array(X) if sparse.issparse(X) else X
-
-
-def as_dense(matrix: Any) -> Array:
-    """Return an ndarray or a sparse matrix as an ndarray."""
-    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
-
-
-def reciprocal(values: Array) -> Array:
-    """Return one over the values, and zero where they are not positive."""
-    return np.asarray(np.divide(1.0, values, out=np.zeros_like(values), where=values > 0))
-
-
-def with_fixed_signs(vectors: Array) -> Array:
-    """Return eigenvectors, whose sign is free, with a positive largest entry, so that equal graphs embed equally."""
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
-    return np.asarray(vectors * np.where(signs == 0, 1.0, signs))
-
-
 class LabelsNewRows:
-    """Mixin of methods that label new rows; they define ``_label``, which gets them checked and scaled."""
+    """Mixin of methods that label new rows; they define ``_label``, which gets checked and scaled rows."""
 
     def predict(self: Any, X: Any) -> Labels:
         """Return the clusters of new rows.
@@ -333,3 +370,13 @@ class LabelsNewRows:
         """
         labels: Labels = self._label(self._read_new_rows(X))
         return labels
+
+
+def _as_array(X: Any) -> View:
+    """Return sparse matrices as CSR arrays, whose ``*`` multiplies entries as ndarrays do."""
+    return sparse.csr_array(X) if sparse.issparse(X) else X
+
+
+def as_dense(matrix: Any) -> Array:
+    """Return an ndarray or a sparse matrix as an ndarray."""
+    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)

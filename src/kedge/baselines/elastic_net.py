@@ -4,24 +4,21 @@ For inner products p, a Gram matrix H and a threshold t the problem is
 
     min_c  c'Hc / 2 - p'c + t ||c||_1.
 
-Optimal are coefficients whose slope p - Hc is t sign(c) where c is not zero, and at most t in size elsewhere. A step
-goes toward the minimum for the present signs until a sign would change, which is exact with the right signs; where
-coordinates in use are settled, the one that breaks the condition most is taken in. Both only go downhill. (Compare the
-feature-sign search of Lee, Battle, Raina and Ng, "Efficient sparse coding algorithms", NIPS 2006.)
+At the optimum the slope p - Hc is t sign(c) where c is not zero, and at most t in size elsewhere. A step goes toward
+the minimum for the present signs until a sign would change. Once the coordinates in use are settled, the one that
+violates the condition most enters. Both only go downhill. (Compare the feature-sign search of Lee, Battle, Raina and
+Ng, "Efficient sparse coding algorithms", NIPS 2006.)
 """
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kedge.baselines.base import Array, Indices
+from kedge.baselines.base import Array, Flags, Indices
 from kedge.baselines.self_expression import SelfProducts
 
-Flags = NDArray[np.bool_]
-
-# Keeps linear systems solvable where rows in use depend on each other. It shortens steps and does not move the
-# solution; along directions in which the error stays the same steps remain long, and end where an entry is zero.
+# Keeps linear systems solvable where rows in use depend on each other. It shortens steps but does not move the
+# solution. Along directions in which the error stays the same, steps remain long and end where an entry is zero.
 _RIDGE = 1e-10
 # Steps without an entry coming or going, after which a row is given up.
 _MAX_IDLE = 20
@@ -31,10 +28,10 @@ _GATHERED_BYTES = 1 << 22
 
 def solve_elastic_nets(
     grams: Array, products: Array, thresholds: Array, start: Array, *, tol: float, max_steps: int
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Solve all problems of a batch: H of shape (b, m, m), p and the first coefficients (b, m), positive t (b,).
+) -> tuple[Array, Flags]:
+    """Solve a batch of problems: H of shape (b, m, m), p and the first coefficients (b, m), positive t (b,).
 
-    Returns coefficients, and which problems are not solved to the tolerance, the largest violation in units of t.
+    Returns coefficients, and which problems violate the condition by more than ``tol`` times t.
     """
     values = start.copy()
     rows = np.arange(len(values))
@@ -89,13 +86,7 @@ def _step_within_signs(grams: Array, products: Array, values: Array, rows: Indic
 
 
 def _move(
-    now: Array,
-    signs: Array,
-    is_used: Flags,
-    grams: Array,
-    products: Array,
-    threshold: Any,
-    sums: Array | None = None,
+    now: Array, signs: Array, is_used: Flags, grams: Array, products: Array, threshold: Any, sums: Array | None = None
 ) -> tuple[Array, Flags]:
     """Return entries moved toward the minimum for their signs as far as these allow, and which of them would cross.
 
@@ -112,11 +103,9 @@ def _move(
 class L1Block:
     """Coefficients of a block of rows, rebuilt from all rows under an l1 penalty, on their way to the solution.
 
-    With t = 1 / fidelity, p a row of G = X X' and H = G, entry by entry but for the own one, which stays zero; where
-    entries sum to one, all slopes are shifted by a constant.
-
-    One round of a row takes O(w^3 + w^2 d) time for w entries in use, and O(n d) when its support is settled and all
-    others are looked at (O(n w) where G is kept). Each round that changes a support goes downhill, so none comes back.
+    Here t = 1 / fidelity, p is a row of G = X X' and H = G; the own entry stays zero. If entries sum to one, all slopes
+    are shifted by a constant. A round of a row takes O(w^3 + w^2 d) time for w entries in use, and O(n d) when all
+    others are checked (O(n w) if G is kept). Each round that changes a support goes downhill, so none comes back.
     """
 
     def __init__(
@@ -129,7 +118,7 @@ class L1Block:
         self.values = start
 
     def finish(self, places: Indices, max_rounds: int) -> tuple[int, int]:
-        """Solve these rows; return rounds taken and how many are left unsolved."""
+        """Solve these rows; return the rounds taken and how many rows are left unsolved."""
         is_settled, n_idle = np.zeros(len(self.own), dtype=bool), np.zeros(len(self.own), dtype=np.intp)
         n_given_up = n_rounds = 0
         while len(places) and n_rounds < max_rounds:
@@ -152,7 +141,7 @@ class L1Block:
         return n_rounds, len(places) + n_given_up
 
     def _violations(self, places: Indices) -> tuple[Array, Indices, Array]:
-        """Return the largest error of rows, the zero entry that breaks the condition most or -1, and its sign."""
+        """Return the largest error of rows, the zero entry that violates the condition most or -1, and its sign."""
         values = self.values[places]
         order, is_used, signs = np.arange(len(places)), values != 0, np.sign(values)
         slopes = (self.target[places] - self.products.multiply(values)) / self.threshold
@@ -169,7 +158,7 @@ class L1Block:
         return np.maximum(excess, inside), np.where(enters, worst, -1), np.sign(slopes[order, worst])
 
     def _step(self, places: Indices, entering: Indices, signs: Array) -> tuple[Flags, Flags]:
-        """Go toward the minimum for the signs; return which rows went all the way, and whose support has changed."""
+        """Go toward the minimum for the signs; return which rows went all the way and whose support changed."""
         is_full, is_changed = np.zeros(len(places), dtype=bool), np.zeros(len(places), dtype=bool)
         sizes = np.count_nonzero(self.values[places], axis=1) + (entering >= 0)
         # Rows with supports of like size go together, since all are padded to the largest.
@@ -217,10 +206,7 @@ def _grams(products: SelfProducts, columns: Indices) -> Array:
 
 
 def _newton_step(grams: Array, right: Array, is_used: Flags, sums: Array | None) -> Array:
-    """Return changes d with G d = right on the entries in use, up to a shift where the sums of d are given.
-
-    ``grams`` is overwritten.
-    """
+    """Return d with G d = right on the entries in use, up to a shift if sums of d are given; overwrites ``grams``."""
     n_rows, width = right.shape
     diagonal = np.arange(width)
     grams *= is_used[:, :, None] & is_used[:, None, :]

@@ -5,21 +5,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Flags, Indices, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.baselines.elastic_net import solve_elastic_nets
-from kedge.baselines.self_expression import cluster_coefficients, solve_all_rows
+from kedge.baselines.self_expression import Solved, cluster_coefficients, keep_largest_entries, solve_all_rows
 from kedge.core.rows import View
 from kedge.kernels.selection import default_threads
 from kedge.parameters import COUNT, POSITIVE
@@ -27,7 +18,7 @@ from kedge.parameters import COUNT, POSITIVE
 # Rows of the first active set. It grows when so much of it is in use.
 _FIRST_SIZE = 100
 _FULL_SHARE, _GROWTH = 0.8, 1.5
-# Rows looked at again and again, and steps on one active set per member.
+# Most active sets of a row, and steps on one active set per member.
 _MAX_ROUNDS, _STEPS_PER_MEMBER = 40, 5
 # Bytes that a block of rows may take: its active rows, and its correlations with all rows.
 _GATHERED_BYTES, _CORRELATION_BYTES = 1 << 25, 1 << 26
@@ -43,11 +34,10 @@ _SPARSE_BLOCK_ROWS = 16
 class EnSC(SingleViewBaseline):
     """Elastic net subspace clustering: rows rebuilt from others under an elastic net, then spectral clustering.
 
-    The l1 part picks few rows, the squared part spreads the weight over rows that are alike, which connects a subspace
-    better. A row is solved on a hundred or so other rows, the active set, and checked against all others, until none of
-    them could help. O(n^2 d) time per check, of which a row needs about two to five, and the small problems, done in
-    blocks on all processors; memory for the coefficients that are kept and blocks of a fixed number of rows, so that
-    time is the limit: some 20,000 rows in a minute or two.
+    The l1 part picks few rows; the squared part spreads the weight over similar rows, which connects a subspace better.
+    A row is solved on about a hundred other rows, the active set, and checked against all others, until none of them
+    could help. O(n^2 d) time per check, two to five checks per row, in blocks on all processors. Memory holds the kept
+    coefficients and some blocks, so time is the limit: about 20,000 rows in a minute or two.
 
     Parameters
     ----------
@@ -75,14 +65,6 @@ class EnSC(SingleViewBaseline):
     ----------
     You, Li, Robinson and Vidal, "Oracle based active set algorithm for scalable elastic net subspace clustering", CVPR
     2016.
-
-    Examples
-    --------
-    >>> from kedge.baselines import EnSC
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(EnSC(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     fidelity: float = parameter(POSITIVE, default=50.0)
@@ -98,10 +80,10 @@ class EnSC(SingleViewBaseline):
         blocks = default_threads() * (8 * 3 * block_rows * n_samples + active)
         return blocks + n_samples * (60 * min(self.n_nonzero, n_samples) + 8 * n_features)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         solver = ActiveSetSolver(X, self.fidelity, self.l1_share, self.tol)
 
-        def solve(rows: slice) -> tuple[sparse.csr_array, int, int]:
+        def solve(rows: slice) -> Solved:
             coefficients, n_rounds, n_open = solver.solve(rows)
             return keep_largest_entries(coefficients, self.n_nonzero), n_rounds, n_open
 
@@ -123,13 +105,12 @@ class ActiveSetSolver:
     """Elastic nets of all rows; settings that all blocks share."""
 
     X: View  # Shape (n, d). The rows.
-    # Largest correlation of a row with another, over its threshold; above 1 for coefficients other than zero.
-    fidelity: float
-    l1_share: float  # Above 0, at most 1: threshold and ridge are as l1_share to 1 - l1_share.
+    fidelity: float  # Largest correlation of a row with another, over its threshold; at most 1 means no coefficients.
+    l1_share: float  # Above 0, at most 1. Threshold to ridge is as l1_share to 1 - l1_share.
     tol: float  # Largest violation of the optimality condition, in units of the threshold.
 
-    def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
-        """Return coefficients of a block of rows, the active sets tried, and how many rows are not solved."""
+    def solve(self, rows: slice) -> Solved:
+        """Solve a block of rows; a step is an active set."""
         own = np.arange(rows.start, rows.stop)
         vectors = as_dense(self.X[rows])
         sizes = self._correlation_sizes(vectors, own)
@@ -160,10 +141,8 @@ class ActiveSetSolver:
         in_use = int(np.count_nonzero(values, axis=1).max(initial=0))
         return min(int(_GROWTH * size) + 1, self.X.shape[0] - 1) if in_use > _FULL_SHARE * size else size
 
-    def _solve_active(
-        self, vectors: Array, thresholds: Array, active: Indices, start: Array
-    ) -> tuple[Array, NDArray[np.bool_]]:
-        """Solve on the active sets; return coefficients, and which are unsolved."""
+    def _solve_active(self, vectors: Array, thresholds: Array, active: Indices, start: Array) -> tuple[Array, Flags]:
+        """Solve on the active sets; return coefficients and which rows are unsolved."""
         grams, products = self._inner_products(vectors, active)
         diagonal = np.arange(active.shape[1])
         grams[:, diagonal, diagonal] += (thresholds * (1.0 - self.l1_share) / self.l1_share)[:, None]
@@ -183,7 +162,7 @@ class ActiveSetSolver:
         return np.matmul(gathered, gathered.transpose(0, 2, 1)), products
 
     def _correlation_sizes(self, vectors: Array, own: Indices) -> Array:
-        """Return absolute inner products of vectors with all rows; less than any for the own row."""
+        """Return absolute inner products of vectors with all rows, and -1 for the own row."""
         sizes = np.abs((self.X @ vectors.T).T if sparse.issparse(self.X) else vectors @ self.X.T)
         sizes[np.arange(len(own)), own] = -1.0
         return np.asarray(sizes)
@@ -197,17 +176,7 @@ def _csr_rows(columns: Indices, values: Array, n_columns: int) -> sparse.csr_arr
 
 
 def _strongest(sizes: Array, count: int) -> Indices:
-    """Return the places of the largest entries of each row, in their order."""
+    """Return the places of the largest entries of each row, ascending."""
     if not len(sizes):
         return np.empty((0, count), dtype=np.intp)
     return np.sort(np.argpartition(-sizes, count - 1, axis=1)[:, :count], axis=1)
-
-
-def keep_largest_entries(coefficients: sparse.csr_array, n_kept: int) -> sparse.csr_array:
-    """Return the largest absolute entries of each row, at most ``n_kept``."""
-    rows = np.repeat(np.arange(coefficients.shape[0]), np.diff(coefficients.indptr))
-    order = np.lexsort((-np.abs(coefficients.data), rows))
-    is_kept = np.zeros(len(rows), dtype=bool)
-    is_kept[order] = np.arange(len(rows)) - coefficients.indptr[rows] < n_kept
-    entries = (coefficients.data[is_kept], (rows[is_kept], coefficients.indices[is_kept]))
-    return sparse.csr_array(entries, shape=coefficients.shape)

@@ -6,30 +6,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines import self_expression as rebuilt
+from kedge.baselines.base import Array, Flags, Indices, SingleViewBaseline, baseline, parameter
 from kedge.baselines.elastic_net import L1Block
-from kedge.baselines.self_expression import (
-    LARGEST_STEP,
-    AdmmSolver,
-    SelfProducts,
-    cluster_coefficients,
-    l1_block_memory,
-    prepare_l1,
-    rows_per_block,
-    shrink,
-    solve_all_rows,
-)
 from kedge.core.rows import View
 from kedge.parameters import COUNT, POSITIVE, one_of
 
@@ -54,15 +36,13 @@ _MAX_STEPS = 200
 class ESSC(SingleViewBaseline):
     """Efficient sparse subspace clustering: rows rebuilt from few others by proximal gradient steps, then a graph.
 
-    The problem of SSC under an l1 penalty, solved by accelerated proximal gradient steps whose proximal part is exact,
-    also where coefficients sum to one; or with a limit on the number of coefficients instead of the penalty (l0), which
-    finds a local optimum. O(n^2 d) time per step for d features fewer than half the rows and O(n^3) otherwise, tens to
-    hundreds of steps. Under the l1 penalty rows not solved by then, if they use few others, are finished by an
-    active-set method, our addition, in some two rounds of O(w^3 + w^2 d) per coefficient, w being their number; each
-    such row takes it up once its steps have cost as much. Memory for the coefficients that are not zero, and one n x n
-    matrix where d is not that small or X is sparse. So some 50,000 rows on 24 GB then, and more with few features,
-    where time is the limit: thousands of rows take minutes. The authors' program ends with the coefficients; the graph
-    is that of SSC.
+    This solves the problem of :class:`SSC` under an l1 penalty by accelerated proximal gradient steps, also if
+    coefficients sum to one; or, with a limit on the number of coefficients instead (l0), it finds a local optimum.
+    O(n^2 d) time per step if there are less than half as many features d as rows, O(n^3) otherwise; tens to hundreds of
+    steps. Under the l1 penalty an active-set method, our addition, finishes rows that use few others, once their steps
+    have cost as much as it would. Memory holds the nonzero coefficients, and one n x n matrix if there are more
+    features or X is sparse: about 50,000 rows on 24 GB then. Thousands of rows take minutes. The authors' program ends
+    with the coefficients; the graph is that of SSC.
 
     Parameters
     ----------
@@ -98,14 +78,6 @@ class ESSC(SingleViewBaseline):
     ----------
     Pourkamali-Anaraki, Folberth and Becker, "Efficient solvers for sparse subspace clustering", Signal Processing 172,
     2020.
-
-    Examples
-    --------
-    >>> from kedge.baselines import ESSC
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(ESSC(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     penalty: str = parameter(one_of("l1", "l0"), default="l1")
@@ -119,29 +91,28 @@ class ESSC(SingleViewBaseline):
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         n_matrices = 3 if self.solver == "admm" else 1 + self.affine
-        return l1_block_memory(
-            n_samples, n_features, self.n_nonzero if self.penalty == "l0" else n_features, n_matrices
-        )
+        n_nonzero = self.n_nonzero if self.penalty == "l0" else n_features
+        return rebuilt.l1_block_memory(n_samples, n_features, n_nonzero, n_matrices)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         if (self.penalty, self.solver) not in _DEFAULTS:
             raise ValueError("solver='admm' is for penalty='l1' only; use solver='proximal' for 'l0'")
-        n_rows, advice = X.shape[0], "raise max_iter or tol, or lower fidelity"
-        coefficients, n_iter = solve_all_rows(self._solver(X), n_rows, rows_per_block(n_rows), advice)
-        return cluster_coefficients(coefficients, self.n_clusters, random_state) | {"n_iter_": n_iter}
+        block_rows, advice = rebuilt.rows_per_block(X.shape[0]), "raise max_iter or tol, or lower fidelity"
+        coefficients, n_iter = rebuilt.solve_all_rows(self._solver(X), X.shape[0], block_rows, advice)
+        return rebuilt.cluster_coefficients(coefficients, self.n_clusters, random_state) | {"n_iter_": n_iter}
 
-    def _solver(self, X: View) -> Callable[[slice], tuple[sparse.csr_array, int, int]]:
+    def _solver(self, X: View) -> Callable[[slice], rebuilt.Solved]:
         """Return the function that solves a block of rows."""
         steps, tol = _DEFAULTS[self.penalty, self.solver]
         max_iter = steps if self.max_iter is None else self.max_iter
         tol = tol if self.tol is None else self.tol
-        products, weight = prepare_l1(X, self.fidelity if self.penalty == "l1" else None, self.affine)
+        products, weight = rebuilt.prepare_l1(X, self.fidelity if self.penalty == "l1" else None, self.affine)
         if self.solver == "admm":
-            step = min(self.fidelity, LARGEST_STEP)
-            return AdmmSolver.prepare(products, weight, step, self.affine, max_iter, tol).solve
+            step = min(self.fidelity, rebuilt.LARGEST_STEP)
+            return rebuilt.AdmmSolver(products, weight, step, self.affine, max_iter, tol).solve
         solver = ProximalSolver(products, largest_eigenvalue(products), self.affine, max_iter, tol)
         if self.penalty == "l1":
-            return ExactL1Solver(solver, weight).solve
+            return partial(solver.solve_l1, fidelity=weight)
         return partial(solver.solve_l0, n_nonzero=min(self.n_nonzero, X.shape[0] - 1))
 
 
@@ -149,21 +120,29 @@ class ESSC(SingleViewBaseline):
 class ProximalSolver:
     """Proximal gradient steps for the l1 or the l0 problem; settings that all blocks share."""
 
-    products: SelfProducts  # Products with G.
+    products: rebuilt.SelfProducts  # Products with G.
     curvature: float  # At least the largest eigenvalue of G.
     is_affine: bool  # Whether coefficients of a row sum to one.
-    max_iter: int  # Largest number of steps.
+    max_iter: int  # Largest number of steps, and of rounds of the active-set method.
     # l1: a row is solved when no subgradient is off by more than this, where one is the weight of the l1 norm. l0: when
     # a step changes it by less than this, relative to its length.
     tol: float
 
+    def solve_l1(self, rows: slice, fidelity: float) -> rebuilt.Solved:
+        """Take proximal steps for a block, then finish the rows that these leave unsolved by active sets."""
+        start, n_steps, is_open = self.approach_l1(rows, fidelity, self._steps_as_costly)
+        costs = self._steps_as_costly(np.count_nonzero(start, axis=1))
+        # Rows with so many entries that proximal steps would cost less have had all of those.
+        is_wanted = is_open & (costs <= max(self.max_iter, _FEW_STEPS))
+        n_rounds, n_open = self.finish(start, rows, np.flatnonzero(is_wanted), fidelity, self.max_iter)
+        return sparse.csr_array(start), n_steps + n_rounds, n_open + int(np.count_nonzero(is_open & ~is_wanted))
+
     def approach_l1(
         self, rows: slice, fidelity: float, enough_steps: Callable[[Indices], Array] | None = None
-    ) -> tuple[Array, int, NDArray[np.bool_]]:
-        """Take accelerated steps with restarts (FISTA) for the l1 problem of a block.
+    ) -> tuple[Array, int, Flags]:
+        """Take accelerated steps with restarts (FISTA); return coefficients, steps, and which rows are unsolved.
 
-        After as many steps as ``enough_steps`` says of its number of nonzero entries a row is left as it is. Returns
-        what is reached, the steps, and which rows are not solved to the tolerance.
+        ``enough_steps`` maps numbers of nonzero entries to the steps after which such a row is left as it is.
         """
         own = np.arange(rows.start, rows.stop)
         target = self.products.rows(rows)
@@ -178,7 +157,10 @@ class ProximalSolver:
             moved = target - self.products.multiply(ahead)
             moved /= self.curvature
             moved += ahead
-            new, shifts = self._shrink(moved, threshold, own, shifts)
+            if self.is_affine:
+                new, shifts = shrink_to_sum_one(moved, threshold, own, shifts)
+            else:
+                new = rebuilt.shrink(moved, threshold, own)
             error, change = np.subtract(ahead, new, out=moved), np.subtract(new, now, out=now)
             # Going on would lead uphill: start anew from here.
             is_uphill = np.einsum("ij,ij->i", error, change) > 0
@@ -199,11 +181,8 @@ class ProximalSolver:
                 shifts = None if shifts is None else shifts[goes_on]
         return solution, n_iter, is_unsolved
 
-    def solve_l0(self, rows: slice, n_nonzero: int) -> tuple[sparse.csr_array, int, int]:
-        """Take projected gradient steps for the l0 problem of a block; they end at a local optimum.
-
-        Returns coefficients, CSR of shape (b, n), the steps, and how many rows they left unsolved.
-        """
+    def solve_l0(self, rows: slice, n_nonzero: int) -> rebuilt.Solved:
+        """Take projected gradient steps for the l0 problem of a block; they end at a local optimum."""
         own = np.arange(rows.start, rows.stop)
         target = self.products.rows(rows)
         project = keep_largest_of_sum_one if self.is_affine else keep_largest
@@ -222,61 +201,35 @@ class ProximalSolver:
             places = places[np.linalg.norm(new - now, axis=1) > self.tol * np.where(sizes > 0, sizes, 1.0)]
         return sparse.csr_array(solution), n_iter, len(places)
 
-    def _shrink(self, moved: Array, threshold: float, own: Indices, shifts: Array | None) -> tuple[Array, Array | None]:
-        if self.is_affine:
-            return shrink_to_sum_one(moved, threshold, own, shifts)
-        return shrink(moved, threshold, own), None
-
-
-@dataclass(frozen=True)
-class ExactL1Solver:
-    """Some proximal steps, then an active-set method for the rows that they leave unsolved; settings of all blocks."""
-
-    # First steps. Its tolerance is that of the result: the largest error of a subgradient, where one is the weight of
-    # the l1 norm. Its largest number of steps holds for the active-set method too.
-    proximal: ProximalSolver
-    fidelity: float  # Weight of the squared error.
-
-    def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
-        """Return coefficients of a block of rows, steps of both kinds, and how many rows are left unsolved."""
-        start, n_steps, is_open = self.proximal.approach_l1(rows, self.fidelity, self._steps_as_costly)
-        costs = self._steps_as_costly(np.count_nonzero(start, axis=1))
-        # Rows with so many entries that proximal steps would cost less have had all of those.
-        is_wanted = is_open & (costs <= max(self.proximal.max_iter, _FEW_STEPS))
-        n_rounds, n_open = self.finish(start, rows, np.flatnonzero(is_wanted), self.proximal.max_iter)
-        return sparse.csr_array(start), n_steps + n_rounds, n_open + int(np.count_nonzero(is_open & ~is_wanted))
-
-    def finish(self, values: Array, rows: slice, places: Indices, max_rounds: int) -> tuple[int, int]:
+    def finish(self, values: Array, rows: slice, places: Indices, fidelity: float, max_rounds: int) -> tuple[int, int]:
         """Solve some rows of a block by active sets, in place; return rounds taken and how many are left unsolved."""
-        settings, most, own = self.proximal, self._most_independent(), places + rows.start
-        # Of rows that use more than can be independent the largest entries are kept; others would leave one by one.
+        most, own = self._most_independent(), places + rows.start
+        # Rows that use more than can be independent keep the largest entries; others would leave one by one.
         is_crowded = np.count_nonzero(values[places], axis=1) > most
         if is_crowded.any():
-            keep = keep_largest_of_sum_one if settings.is_affine else keep_largest
+            keep = keep_largest_of_sum_one if self.is_affine else keep_largest
             values[places[is_crowded]] = keep(values[places[is_crowded]], (most + 1) // 2, own[is_crowded])
-        block = L1Block(settings.products, settings.is_affine, self.fidelity, settings.tol, rows, values)
-        return block.finish(places, max_rounds)
+        return L1Block(self.products, self.is_affine, fidelity, self.tol, rows, values).finish(places, max_rounds)
 
     def _most_independent(self) -> int:
-        """Return how many rows can be independent; of rows that sum to one, one more."""
-        n_rows, n_features = self.proximal.products.X.shape
-        return int(min(n_features + self.proximal.is_affine, n_rows - 1))
+        """Return how many rows can be independent; one more if coefficients sum to one."""
+        n_rows, n_features = self.products.X.shape
+        return int(min(n_features + self.is_affine, n_rows - 1))
 
     def _steps_as_costly(self, n_used: Indices) -> Array:
-        """Return about how many proximal steps cost what the active-set method does, per row, from its entries in use.
+        """Return about how many proximal steps cost as much as the active-set method, per row, from its entries in use.
 
-        It takes some two rounds per entry, each with a linear system, and looks at all entries in every other round.
-        A row that has had so many steps without being solved is better handed over.
+        It takes about two rounds per entry, each with a linear system, and looks at all entries in every other round.
         """
-        products = self.proximal.products
-        n_rows, n_features = products.X.shape
+        n_rows, n_features = self.products.X.shape
+        has_gram = self.products.gram is not None
         in_use = np.minimum(n_used, self._most_independent()).astype(np.float64)
-        per_round = in_use**3 + in_use**2 * (n_features if products.gram is None else _LOOK_UP)
-        per_step = 2.0 * n_rows * (2.0 * n_features if products.gram is None else n_rows)
+        per_round = in_use**3 + in_use**2 * (_LOOK_UP if has_gram else n_features)
+        per_step = 2.0 * n_rows * (n_rows if has_gram else 2.0 * n_features)
         return np.asarray(np.maximum(in_use + 2.0 * in_use * per_round / per_step, _FEW_STEPS))
 
 
-def largest_eigenvalue(products: SelfProducts) -> float:
+def largest_eigenvalue(products: rebuilt.SelfProducts) -> float:
     """Return at least the largest eigenvalue of G, and hardly more."""
     matrix = products.X.T @ products.X if products.gram is None else products.gram
     order = len(matrix)
@@ -287,14 +240,12 @@ def largest_eigenvalue(products: SelfProducts) -> float:
     return float(linalg.eigvalsh(matrix, subset_by_index=[order - 1, order - 1])[0]) * (1 + 1e-12)
 
 
-def shrink_to_sum_one(
-    vectors: Array, threshold: float, own: Indices, start: Array | None = None
-) -> tuple[Array, Array]:
-    """Return what ``shrink`` does, among rows whose entries sum to one, and the shifts, one per row.
+def shrink_to_sum_one(vectors: Array, threshold: float, own: Indices, start: Array | None) -> tuple[Array, Array]:
+    """Return what ``shrink`` does among rows whose entries sum to one, and one shift per row.
 
-    The solution is the shrunk v - shift for the one shift with the right sum. The sum falls with the shift in straight
-    pieces, so Newton steps, held within a shrinking bracket, end in the right piece and are exact there. ``start`` may
-    have a first guess of the shifts, such as those of a similar problem.
+    The solution is the shrunk v - shift for the shift with the right sum. The sum is piecewise linear in the shift, so
+    Newton steps, held within a shrinking bracket, are exact once they reach the right piece. ``start`` may hold a first
+    guess of the shifts.
     """
     others = vectors.copy()
     rows = np.arange(len(own))
@@ -304,7 +255,7 @@ def shrink_to_sum_one(
     shifts = (low + high) / 2 if start is None else np.clip(start, low, high)
     solution = np.empty_like(vectors)
     for _ in range(_MAX_STEPS):
-        shrunk = shrink(vectors[rows] - shifts[rows, None], threshold, own[rows])
+        shrunk = rebuilt.shrink(vectors[rows] - shifts[rows, None], threshold, own[rows])
         solution[rows] = shrunk
         excess = shrunk.sum(axis=1) - 1.0
         n_used = np.count_nonzero(shrunk, axis=1)
@@ -323,7 +274,7 @@ def shrink_to_sum_one(
 
 
 def keep_largest(vectors: Array, n_kept: int, own: Indices) -> Array:
-    """Return the nearest points with at most ``n_kept`` nonzero entries: the largest absolute ones stay."""
+    """Return the nearest points with at most ``n_kept`` nonzero entries, the largest absolute ones."""
     sizes = np.abs(vectors)
     sizes[np.arange(len(own)), own] = -1.0
     kept = np.argpartition(-sizes, n_kept - 1, axis=1)[:, :n_kept]
@@ -333,10 +284,10 @@ def keep_largest(vectors: Array, n_kept: int, own: Indices) -> Array:
 
 
 def keep_largest_of_sum_one(vectors: Array, n_kept: int, own: Indices) -> Array:
-    """Return the nearest points with ``n_kept`` entries in use that sum to one, picked one by one.
+    """Return the nearest points with ``n_kept`` entries that sum to one, picked one by one.
 
-    First the largest entry, then again and again the one that is farthest from the shift that those before need; the
-    greedy choice is optimal (Kyrillidis, Becker, Cevher and Koch, "Sparse projections onto the simplex", ICML 2013).
+    First the largest entry, then always the one that is farthest from the shift that those before need. This greedy
+    choice is optimal (Kyrillidis, Becker, Cevher and Koch, "Sparse projections onto the simplex", ICML 2013).
     """
     rows = np.arange(len(own))
     is_barred = np.zeros(vectors.shape, dtype=bool)

@@ -3,33 +3,23 @@
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import sparse
 
-from kedge.baselines.base import (
-    Labels,
-    LabelsNewRows,
-    MultiViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Labels, LabelsNewRows, MultiViewBaseline, baseline, parameter
 from kedge.baselines.kmeans import run_kmeans
 from kedge.core.labels import nearest_center
 from kedge.core.rows import View, side_by_side
 from kedge.parameters import COUNT
 
 
-@baseline(
-    "k-means of the scaled views side by side",
-    cost="n k d per round",
-)
+@baseline("k-means of the scaled views side by side", cost="n k d per round")
 class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
     """k-means on the scaled views side by side.
 
     Every view is scaled to unit energy, the views are joined to one matrix, and scikit-learn's k-means clusters its
-    rows. Nothing is learnt about the views, yet on some data no method for several views does better. O(n d k) time per
-    round for n rows, d features in all and k clusters; memory for three or four copies of X, so 24 GB hold some
-    ten million rows of 100 features. Sparse views stay sparse, but then all views are joined to a sparse matrix.
+    rows. On some data no method for several views does better. O(n d k) time per round for n rows, d features in all
+    and k clusters; memory for three or four copies of X, so 24 GB hold about ten million rows of 100 features. If a
+    view is sparse, all views are joined to a sparse matrix.
 
     Parameters
     ----------
@@ -53,10 +43,9 @@ class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
 
     Examples
     --------
-    >>> from kedge.baselines import JoinedKMeans
-    >>> from kedge.datasets import make_multiview
-    >>> views, y = make_multiview(90, n_clusters=3, random_state=0)
-    >>> model = JoinedKMeans(3, random_state=0).fit(views)
+    >>> from kedge import baselines, datasets
+    >>> views, y = datasets.make_multiview(90, n_clusters=3, random_state=0)
+    >>> model = baselines.JoinedKMeans(3, random_state=0).fit(views)
     >>> bool((model.predict(views) == model.labels_).all())
     True
     """
@@ -65,12 +54,11 @@ class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
     max_iter: int = parameter(COUNT, default=300)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Scaled views, those joined, and k-means' labels.
-        # Scaling holds two at a time, and k-means makes one of its own; one view is not joined.
+        # Scaling holds two copies at a time, joining makes one, unless there is one view, and k-means another.
         copies = 3 if self._count_views() == 1 else 4
         return 8 * n_samples * (copies * n_features + 3)
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         joined = _with_short_indices(side_by_side(views))
         seed = int(random_state.randint(np.iinfo(np.int32).max))
         return run_kmeans(joined, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=seed)
@@ -80,7 +68,7 @@ class JoinedKMeans(LabelsNewRows, MultiViewBaseline):
 
 
 def _with_short_indices(X: View) -> View:
-    """Return sparse rows with 32-bit indices, the only ones that k-means takes."""
+    """Return sparse rows with 32-bit indices; k-means takes no others."""
     if not sparse.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     if X.nnz > np.iinfo(np.int32).max:

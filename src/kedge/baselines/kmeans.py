@@ -4,36 +4,25 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from sklearn import cluster
 
-from kedge.baselines.base import (
-    Array,
-    Labels,
-    LabelsNewRows,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import Array, Labels, LabelsNewRows, SingleViewBaseline, baseline, parameter
 from kedge.core.labels import nearest_center, number_by_first_rows
 from kedge.core.rows import View
 from kedge.parameters import COUNT
 
 
-@baseline(
-    "k-means of scikit-learn",
-    cost="n k d per round",
-)
+@baseline("k-means of scikit-learn", cost="n k d per round")
 class KMeans(LabelsNewRows, SingleViewBaseline):
-    """k-means: every row belongs to the nearest of k means; scikit-learn's, under the terms of the other baselines.
+    """k-means: every row belongs to the nearest of k means; scikit-learn's, with the interface of the other baselines.
 
-    O(n k d) time per round for n rows of d features, and memory for one more copy of X: no limit before X itself. Runs
-    on as many threads as scikit-learn takes.
+    O(n k d) time per round for n rows of d features, and memory for one more copy of X. Runs on as many threads as
+    scikit-learn takes.
 
     Parameters
     ----------
     n_init : int, default=10
-        Starts, of which the one with the least sum of squared distances is kept.
+        Starts; the one with the least sum of squared distances is kept.
     max_iter : int, default=300
         Most rounds of a start.
 
@@ -71,7 +60,7 @@ class KMeans(LabelsNewRows, SingleViewBaseline):
     def _label(self, rows: View) -> Labels:
         return nearest_center(rows, self.cluster_centers_)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         return run_kmeans(X, self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=random_state)
 
 
@@ -79,7 +68,7 @@ def run_kmeans(X: View, n_clusters: int, **options: Any) -> dict[str, Any]:
     """Return the attributes of a fit of scikit-learn's k-means."""
     model = cluster.KMeans(n_clusters, **options).fit(X)
     labels = number_by_first_rows(model.labels_)
-    # Centre j is that of the rows numbered j; a centre without rows, of which k-means warns, is dropped.
+    # Centre j is that of the rows numbered j. A centre without rows is dropped; k-means warns of it.
     first = np.unique(labels, return_index=True)[1]
     return {
         "labels_": labels,

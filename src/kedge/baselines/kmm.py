@@ -4,29 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import sparse
 from sklearn.utils import check_array
 
 from kedge.anchors.rows import fill_up
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
-from kedge.baselines.graphs import (
-    NeighborWeights,
-    anchor_graph_memory,
-    sampled_anchors,
-    sampling_memory,
-    weigh_both_ways,
-)
-from kedge.baselines.sobg import ForcedGraph, ForcingProblem, SimplexSide, force_components, forced_numbers
+from kedge.baselines import graphs, sobg
+from kedge.baselines.base import Array, Indices, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.core.driver_step import graph_components
 from kedge.core.labels import cluster_points, unit_rows
-from kedge.core.rows import BLOCK_ENTRIES, View, canonical_rows
+from kedge.core.rows import View, canonical_rows
 from kedge.parameters import COUNT, NOT_NEGATIVE, one_of
 from kedge.user_warnings import warn_convergence
 
@@ -36,49 +22,22 @@ _MOST_DRAWS = 5
 _LEAST_RIDGE = 1e-12
 
 
-@dataclass(frozen=True)
-class _Neighbors:
-    """Prototypes, their weights from rows, and their weights on rows."""
-
-    prototypes: Array
-    ahead: NeighborWeights
-    back: NeighborWeights
-
-    @property
-    def owners(self) -> Indices:
-        """The nearest prototype of every row."""
-        return self.ahead.indices[:, 0]
-
-
-@dataclass(frozen=True)
-class _Round:
-    """A graph and the prototypes that it is of."""
-
-    forced: ForcedGraph
-    prototypes: Array
-
-
-@baseline(
-    "several prototypes per cluster, joined by a graph with exactly k components",
-    cost="n m d per round",
-)
+@baseline("several prototypes per cluster, joined by a graph with exactly k components", cost="n m d per round")
 class KMM(SingleViewBaseline):
     """K-multiple-means: prototypes, several per cluster, and a graph from rows to them with one component per cluster.
 
-    Rounds alternate between a sparse graph, in which every row has its weight on the nearest prototypes and every
-    prototype on the nearest rows, driven to exactly ``n_clusters`` connected components by a growing penalty on its
-    cut; and prototypes that move to the means of their rows, weighted by the graph. The components are the clusters.
-    Time is O(n m d + u (n + m^3)) per round for n rows, m prototypes, d features and u <= 30 updates of the graph;
-    memory is O(n n_neighbors n_clusters + m^2 + m d), so beyond X some twenty million rows on 24 GB.
-
-    Small changes of the input, and rounding, can change the result much: which links break first decides.
+    Rounds alternate between two steps. First a sparse graph, in which rows have weight on the nearest prototypes and
+    prototypes on the nearest rows, is driven to exactly ``n_clusters`` connected components by a growing penalty on its
+    cut; the components are the clusters. Then prototypes move to the means of their rows, weighted by the graph. Time
+    is O(n m d + u (n + m^3)) per round for n rows, m prototypes, d features and u <= 30 updates of the graph; memory is
+    O(n n_neighbors n_clusters + m^2 + m d), so about twenty million rows beyond X on 24 GB. Small changes of the input,
+    and rounding, can change the result a lot, because the links that break first decide.
 
     Where the release and its paper differ, the paper is followed: a prototype is the mean of all rows that put weight
-    on it, weights of prototypes on rows start from similarities, and an update that gave too many components is taken
-    back. ``recipe="published"`` follows the release. Ours are also: the cut counts relative to distances on both sides,
-    so that the unit of X does not matter; components are counted exactly; the weight of the cut starts where it has
-    some effect and is bisected once it turns; rows get more neighbours where the first graph already has too many
-    components; and rounds end when prototypes hardly move.
+    on it, weights of prototypes on rows start from similarities, and an update that gave too many components is undone.
+    These are our additions: the unit of X does not matter, components are counted exactly, the weight of the cut starts
+    where it has some effect and is bisected once it turns, rows get more neighbours if the first graph already has too
+    many components, and rounds end when prototypes hardly move. ``recipe="published"`` follows the release.
 
     Parameters
     ----------
@@ -105,7 +64,7 @@ class KMM(SingleViewBaseline):
     prototypes_ : ndarray of shape (n_prototypes, n_features)
         Prototypes of the graph.
     n_components_ : int
-        Connected components of the graph; ``n_clusters`` unless a warning was given.
+        Connected components of the graph; ``n_clusters`` unless there was a warning.
     n_iter_ : int
         Rounds.
     history_ : ndarray of shape (n_updates, 5)
@@ -121,8 +80,7 @@ class KMM(SingleViewBaseline):
     >>> from kedge.baselines import KMM
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.03, random_state=0)
-    >>> model = KMM(2, random_state=0).fit(X)
-    >>> model.n_components_
+    >>> KMM(2, random_state=0).fit(X).n_components_
     2
     """
 
@@ -135,64 +93,52 @@ class KMM(SingleViewBaseline):
     tol: float = parameter(NOT_NEGATIVE, default=5e-3)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        n_prototypes = self._count_prototypes(n_samples)
-        per_row = forced_numbers(min(self.n_neighbors, n_prototypes), self.n_clusters)
-        # Random rows are compared in blocks, to be distinct.
-        choice = 28 * min(n_samples * n_features, BLOCK_ENTRIES)
-        if isinstance(self.prototypes, str) and self.prototypes == "kmeans":
-            choice = sampling_memory(n_samples, n_prototypes, n_features)
-        return (
-            anchor_graph_memory(n_samples, n_prototypes, n_features, per_row, choice) + 16 * n_prototypes * n_features
-        )
+        wanted = sobg.count_anchors(self.n_prototypes, n_samples, self.n_clusters)
+        per_row = sobg.forced_numbers(min(self.n_neighbors, wanted), self.n_clusters)
+        is_sampled = isinstance(self.prototypes, str) and self.prototypes == "kmeans"
+        n_sampled = graphs.sample_size(n_samples, wanted) if is_sampled else wanted
+        graph = graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
+        return graph + 16 * wanted * n_features
 
-    def _count_prototypes(self, n_samples: int) -> int:
-        if isinstance(self.n_prototypes, str):
-            wanted = max(int(np.sqrt(n_samples * self.n_clusters)), self.n_clusters + 1)
-        else:
-            wanted = int(self.n_prototypes)
-        return min(wanted, n_samples)
-
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
         first = self._first_prototypes(X, random_state)
         if len(first) <= self.n_clusters:
             return _one_prototype_per_cluster(X, first)
         history: list[Array] = []
-        found, trouble = self._run_rounds(X, first, random_state, history)
-        embedding = found.forced.embedding
-        count, labels, _ = graph_components(found.forced.graph[:, embedding.column_sums > 0])
-        if not found.forced.reached:
+        forced, prototypes, trouble = self._run_rounds(X, first, random_state, history)
+        count, labels, _ = graph_components(forced.graph[:, forced.embedding.column_sums > 0])
+        if not forced.reached:
             trouble = f"no graph with {self.n_clusters} components was found, but one with {count}; rows are clustered "
             trouble += "by k-means of their embedding instead: try other n_neighbors or n_prototypes"
             if count != self.n_clusters:
-                labels, _ = cluster_points(unit_rows(embedding.row_vectors), self.n_clusters, random_state, 10)
+                labels, _ = cluster_points(unit_rows(forced.embedding.row_vectors), self.n_clusters, random_state, 10)
         if trouble:
             warn_convergence(trouble)
         return {
             "labels_": labels,
-            "graph_": found.forced.graph,
-            "prototypes_": found.prototypes,
+            "graph_": forced.graph,
+            "prototypes_": prototypes,
             "n_components_": count,
             "n_iter_": len(history),
             "history_": np.concatenate(history),
         }
 
-    def _first_prototypes(self, X: View, random_state: RandomState) -> Array:
+    def _first_prototypes(self, X: View, random_state: np.random.RandomState) -> Array:
         if not isinstance(self.prototypes, str):
             given = check_array(self.prototypes, dtype=np.float64)
             if given.shape[1] != X.shape[1]:
                 raise ValueError(f"prototypes have {given.shape[1]} features, but X has {X.shape[1]}; give as many")
             return np.asarray(given)
-        wanted = self._count_prototypes(X.shape[0])
-        if self.prototypes == "random":
-            return _random_rows(X, wanted, random_state)
-        return sampled_anchors(X, wanted, random_state)
+        wanted = sobg.count_anchors(self.n_prototypes, X.shape[0], self.n_clusters)
+        choose = _random_rows if self.prototypes == "random" else graphs.sampled_anchors
+        return choose(X, wanted, random_state)
 
     def _run_rounds(
-        self, X: View, first: Array, random_state: RandomState, history: list[Array]
-    ) -> tuple[_Round, str | None]:
-        """Return the last round that gave as many components as clusters, or the last, and what went wrong after."""
-        best: _Round | None = None
+        self, X: View, first: Array, random_state: np.random.RandomState, history: list[Array]
+    ) -> tuple[sobg.ForcedGraph, Array, str | None]:
+        """Return the last graph with enough components, or the last, its prototypes, and what went wrong after it."""
+        best: tuple[sobg.ForcedGraph, Array] | None = None
         draws = 0
         current = self._neighbors(X, first, random_state)
         for number in range(1, self.max_iter + 1):
@@ -201,29 +147,32 @@ class KMM(SingleViewBaseline):
             history.append(np.hstack([where, forced.history]))
             if not forced.reached:
                 if best is not None:
-                    return best, f"round {number} found no graph with {self.n_clusters} components; the last one counts"
+                    return (
+                        *best,
+                        f"round {number} found no graph with {self.n_clusters} components; the last one counts",
+                    )
                 draws += 1
                 redrawn = _random_rows(X, len(first), random_state)
                 if draws == _MOST_DRAWS or len(redrawn) <= self.n_clusters:
                     break
                 current = self._neighbors(X, redrawn, random_state)
                 continue
-            best = _Round(forced, current.prototypes)
+            best = forced, current.prototypes
             moved = _moved_prototypes(X, current, forced.graph, owned_rows_only=self.recipe == "published")
             if self.recipe == "kedge" and _share_moved(current.prototypes, moved) <= self.tol:
-                return best, None
+                return *best, None
             following = self._neighbors(X, moved, random_state)
             if np.array_equal(following.owners, current.owners):
-                return best, None
+                return *best, None
             current = following
         if best is None:
-            return _Round(forced, current.prototypes), None
-        return best, f"prototypes still moved after max_iter={self.max_iter} rounds; raise max_iter or tol"
+            return forced, current.prototypes, None
+        return *best, f"prototypes still moved after max_iter={self.max_iter} rounds; raise max_iter or tol"
 
-    def _neighbors(self, X: View, prototypes: Array, random_state: RandomState) -> _Neighbors:
+    def _neighbors(self, X: View, prototypes: Array, random_state: np.random.RandomState) -> "_Neighbors":
         """Weigh rows and prototypes, without prototypes that are nearest to no row unless too few would be left."""
         while True:
-            found = _weigh(X, prototypes, self.n_neighbors)
+            found = weigh_both_ways(X, prototypes, self.n_neighbors)
             owning = np.unique(found.owners)
             if len(owning) == len(prototypes):
                 return found
@@ -234,64 +183,75 @@ class KMM(SingleViewBaseline):
             if self.recipe == "kedge" or len(prototypes) <= self.n_clusters:
                 return found
 
-    def _graph_of(self, X: View, current: _Neighbors) -> ForcedGraph:
+    def _graph_of(self, X: View, current: "_Neighbors") -> sobg.ForcedGraph:
         """Drive the graph of prototypes to as many components as clusters."""
         published = self.recipe == "published"
-        problem, weight = _forcing_problem(current, published)
-        start = problem.joined(current.ahead.weights.ravel(), current.back.weights.ravel())
+        problem, start, weight = _forcing_problem(current, published)
         width, most = current.ahead.indices.shape[1], min(X.shape[0], len(current.prototypes)) - 1
-        # No link is ever added, so that a graph with too many components stays so.
+        # No link is ever added, so a graph with too many components keeps them.
         while not published and width < most and graph_components(start)[0] > self.n_clusters:
             width = min(2 * width, most)
-            wider = _weigh(X, current.prototypes, width)
-            problem, weight = _forcing_problem(wider, published)
-            start = problem.joined(wider.ahead.weights.ravel(), wider.back.weights.ravel())
-        return force_components(problem, start, self.n_clusters, weight, self.max_updates, published=published)
+            problem, start, weight = _forcing_problem(weigh_both_ways(X, current.prototypes, width), published)
+        return sobg.force_components(problem, start, self.n_clusters, weight, self.max_updates, published=published)
 
 
-def _random_rows(X: View, count: int, random_state: RandomState) -> Array:
+@dataclass(frozen=True)
+class _Neighbors:
+    """Prototypes, the weights of rows on them, and their weights on rows."""
+
+    prototypes: Array
+    ahead: graphs.NeighborWeights
+    back: graphs.NeighborWeights
+
+    @property
+    def owners(self) -> Indices:
+        """The nearest prototype of every row."""
+        return self.ahead.indices[:, 0]
+
+
+def weigh_both_ways(X: View, prototypes: Array, n_neighbors: int) -> _Neighbors:
+    """Weigh the nearest prototypes of every row, and the nearest rows of every prototype."""
+    width = min(n_neighbors, len(prototypes) - 1, X.shape[0] - 1)
+    ahead, back = graphs.weigh_neighbors(X, prototypes, width), graphs.weigh_neighbors(prototypes, X, width)
+    return _Neighbors(prototypes, ahead, back)
+
+
+def _random_rows(X: View, count: int, random_state: np.random.RandomState) -> Array:
     return fill_up(X, np.empty((0, X.shape[1])), count, random_state)
 
 
-def _weigh(X: View, prototypes: Array, n_neighbors: int) -> _Neighbors:
-    width = min(n_neighbors, len(prototypes) - 1, X.shape[0] - 1)
-    return _Neighbors(prototypes, *weigh_both_ways(X, prototypes, width))
-
-
-def _forcing_problem(current: _Neighbors, published: bool) -> tuple[ForcingProblem, float]:
-    """Return what rows and prototypes want of the graph, and the first weight of its cut."""
+def _forcing_problem(current: _Neighbors, published: bool) -> tuple[sobg.ForcingProblem, sparse.csr_array, float]:
+    """Return what rows and prototypes want of the graph, the first graph, and the first weight of its cut."""
     ahead, back = current.ahead, current.back
     (n_rows, width), n_prototypes = ahead.indices.shape, len(current.prototypes)
     floor = _LEAST_RIDGE * float(ahead.squared_distances.mean()) or 1.0
     ridge, back_ridge = (max(float(side.ridges.mean()), floor) for side in (ahead, back))
-    row_side = SimplexSide(
+    row_side = sobg.SimplexSide(
         np.repeat(np.arange(n_rows), width),
         ahead.indices.ravel(),
         np.full(n_rows, width),
         (ahead.squared_distances[:, :-1] / (-2.0 * ridge)).ravel(),
         0.5 / ridge,
     )
-    column_side = SimplexSide(
+    column_side = sobg.SimplexSide(
         back.indices.ravel(),
         np.repeat(np.arange(n_prototypes), width),
         np.full(n_prototypes, width),
         (back.squared_distances[:, :-1] if published else back.weights).ravel(),
         0.5 if published else 0.5 / back_ridge,
     )
-    return ForcingProblem(row_side, column_side, (n_rows, n_prototypes), unit_rows=True), ridge + back_ridge
+    problem = sobg.ForcingProblem(row_side, column_side, (n_rows, n_prototypes), unit_rows=True)
+    return problem, problem.joined(ahead.weights.ravel(), back.weights.ravel()), ridge + back_ridge
 
 
 def _moved_prototypes(X: View, current: _Neighbors, graph: sparse.csr_array, owned_rows_only: bool) -> Array:
-    """Return the means of rows, weighted by the graph; where all weights are zero, of the rows that are nearest."""
-    n_rows, owners = X.shape[0], current.owners
-    nearest = sparse.csr_array((np.ones(n_rows), owners, np.arange(n_rows + 1)), shape=graph.shape)
+    """Return the means of rows, weighted by the graph; where all weights are zero, of the nearest rows."""
+    nearest = graphs.nearest_graph(current.owners, graph.shape[1])
     weights = graph * nearest if owned_rows_only else graph
     sums = np.asarray(weights.sum(axis=0)).ravel()
     weights = sparse.csr_array(weights + nearest * (sums == 0))
     sums = np.asarray(weights.sum(axis=0)).ravel()[:, None]
-    totals = weights.T @ X
-    totals = totals.toarray() if sparse.issparse(totals) else totals
-    return np.asarray(np.divide(totals, sums, out=current.prototypes.copy(), where=sums > 0))
+    return np.asarray(np.divide(as_dense(weights.T @ X), sums, out=current.prototypes.copy(), where=sums > 0))
 
 
 def _share_moved(before: Array, after: Array) -> float:
@@ -302,12 +262,10 @@ def _share_moved(before: Array, after: Array) -> float:
 
 def _one_prototype_per_cluster(X: View, prototypes: Array) -> dict[str, Any]:
     """Label rows by the nearest of as many prototypes as clusters, or fewer if X has no more distinct rows."""
-    owners = _weigh(X, prototypes, 1).owners if len(prototypes) > 1 else np.zeros(X.shape[0], dtype=np.intp)
-    pointers = np.arange(len(owners) + 1)
-    graph = sparse.csr_array((np.ones(len(owners)), owners, pointers), shape=(len(owners), len(prototypes)))
+    owners = weigh_both_ways(X, prototypes, 1).owners if len(prototypes) > 1 else np.zeros(X.shape[0], dtype=np.intp)
     return {
         "labels_": owners,
-        "graph_": graph,
+        "graph_": graphs.nearest_graph(owners, len(prototypes)),
         "prototypes_": prototypes,
         "n_components_": len(np.unique(owners)),
         "n_iter_": 1,

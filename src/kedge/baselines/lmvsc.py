@@ -5,27 +5,19 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
 
-from kedge.anchors.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
+from kedge.anchors.kmeans import ROWS_PER_ANCHOR
 from kedge.anchors.select import choose_anchors
-from kedge.baselines.base import (
-    Array,
-    Labels,
-    LabelsNewRows,
-    MultiViewBaseline,
-    baseline,
-    parameter,
-    reciprocal,
-    with_fixed_signs,
-)
+from kedge.baselines.affinity import reciprocal, with_fixed_signs
+from kedge.baselines.base import Array, Labels, LabelsNewRows, MultiViewBaseline, baseline, parameter
+from kedge.baselines.graphs import sample_size
 from kedge.clusterer import checked_anchor_array
 from kedge.core.block_step import gram_of
 from kedge.core.labels import cluster_points, nearest_center, number_by_first_rows
-from kedge.core.rows import RowProblem, View, build_row_problem, mean_squared_norm
+from kedge.core.rows import View, build_row_problem, mean_squared_norm
 from kedge.kernels import solve_rows
 from kedge.parameters import COUNT, POSITIVE, one_of, threads_for
 from kedge.user_warnings import warn_convergence
@@ -33,7 +25,7 @@ from kedge.user_warnings import warn_convergence
 ANCHORS_PER_CLUSTER, MOST_ANCHORS = 3, 200
 # Rows whose problems are set up at a time.
 _BLOCK_ROWS = 8192
-# Rows that are made dense at a time, if they are not sparse enough, to multiply the graphs with each other.
+# Rows of the graphs that enter their Gram matrix at a time.
 _GRAM_ROWS = 2048
 # Squared singular values below this share of the largest are rounding noise; their vectors are left out.
 _NOISE = 1e-10
@@ -49,13 +41,10 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
     """Large-scale multi-view subspace clustering: one anchor graph per view, and the singular vectors of all of them.
 
     Every view gets its own anchors, and every row is rebuilt from them with nonnegative weights that sum to one. The
-    weights of all views stand side by side in one matrix, whose leading left singular vectors are clustered. Anchors of
-    different views need not correspond, nor be equally many; all views count alike. New rows are embedded by the same
-    row problems.
-
-    There is one pass: for n rows, d features in all, m anchors in each of V views, O(n m d) time for the distances, O(n
-    m s) for weights with s nonzeros per row, O(n m^2 V^2 + m^3 V^3) for the singular vectors. Memory grows with n (d +
-    2 m V), so 24 GB hold some ten million rows of 100 features at 30 anchors.
+    weights of all views stand side by side in one matrix, whose leading left singular vectors are clustered. All views
+    count alike. The same row problems embed new rows. For n rows, d features in all and m anchors in each of V views
+    it takes O(n m d + n m^2 V^2 + m^3 V^3) time. Memory grows with n (d + 2 m V), so 24 GB hold about ten million rows
+    of 100 features at 30 anchors.
 
     Parameters
     ----------
@@ -102,10 +91,9 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
 
     Examples
     --------
-    >>> from kedge.baselines import LMVSC
-    >>> from kedge.datasets import make_multiview
-    >>> views, y = make_multiview(90, n_clusters=3, random_state=0)
-    >>> model = LMVSC(3, random_state=0).fit(views)
+    >>> from kedge import baselines, datasets
+    >>> views, y = datasets.make_multiview(90, n_clusters=3, random_state=0)
+    >>> model = baselines.LMVSC(3, random_state=0).fit(views)
     >>> bool((model.predict(views) == model.labels_).all())
     True
     """
@@ -124,22 +112,21 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
     cluster_centers_: Array = field(init=False)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Scaled views, sparse graphs, the embedding.
+        # Scaled views, and either the choice of anchors or sparse graphs and the embedding.
         n_anchors, n_views = self._wanted_anchors(n_samples), self._count_views()
-        # At most so much, since weights that are zero are not stored; one view's graph is there twice for a moment.
+        widest = max(getattr(self, "view_widths_", (n_features,)))
+        anchors = 8 * 3 * sample_size(n_samples, n_anchors, ROWS_PER_ANCHOR) * widest
+        # At most so much, since zero weights are not stored; the graph of one view is there twice for a moment.
         graphs = 16 * n_samples * n_anchors * (n_views + 1)
         blocks = 8 * n_anchors * n_views * (4 * _GRAM_ROWS + n_anchors * n_views)
-        sample = min(n_samples, max(LEAST_SAMPLE, ROWS_PER_ANCHOR * n_anchors))
-        anchors = 8 * 3 * sample * max(getattr(self, "view_widths_", (n_features,)))
         embedding = 8 * 3 * n_samples * self.n_clusters
         return 8 * n_samples * n_features + max(anchors, graphs + embedding + blocks)
 
     def _wanted_anchors(self, n_samples: int) -> int:
-        if isinstance(self.n_anchors, str):
-            return min(ANCHORS_PER_CLUSTER * self.n_clusters, MOST_ANCHORS, n_samples)
-        return min(int(self.n_anchors), n_samples)
+        auto = min(ANCHORS_PER_CLUSTER * self.n_clusters, MOST_ANCHORS)
+        return min(auto if isinstance(self.n_anchors, str) else int(self.n_anchors), n_samples)
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         if isinstance(self.anchors, str):
             n_anchors = self._wanted_anchors(views[0].shape[0])
             anchors = [choose_anchors(view, n_anchors, self.anchors, random_state) for view in views]
@@ -177,10 +164,8 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
                 f"anchors has {len(self.anchors)} arrays for {len(self.view_names_)} views; give one per view"
             )
         checked = []
-        for number, (given, name, width) in enumerate(
-            zip(self.anchors, self.view_names_, self.view_widths_, strict=True)
-        ):
-            own = checked_anchor_array(given, f"anchors[{number}]").astype(np.float64)
+        for number, (name, width) in enumerate(zip(self.view_names_, self.view_widths_, strict=True)):
+            own = checked_anchor_array(self.anchors[number], f"anchors[{number}]").astype(np.float64)
             if own.shape[1] != width:
                 raise ValueError(
                     f"anchors[{number}] has {own.shape[1]} features, but {name!r} has {width}; give anchors in the "
@@ -191,13 +176,10 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
 
     def _graphs(self, views: Sequence[View], anchors: Sequence[Array], ridges: Array) -> list[sparse.csr_array]:
         n_threads = threads_for(self.n_jobs)
-        problems = [
-            build_row_problem([own], weights=[1.0], ridge=ridge) for own, ridge in zip(anchors, ridges, strict=True)
-        ]
-        return [_view_graph(view, problem, n_threads) for view, problem in zip(views, problems, strict=True)]
+        return [_view_graph(*parts, n_threads) for parts in zip(views, anchors, ridges, strict=True)]
 
     def transform(self, X: Any) -> Array:
-        """Embed new rows: solve their row problems and map the weights to the embedding of the fit.
+        """Embed new rows as in the fit.
 
         Parameters
         ----------
@@ -218,8 +200,9 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
         return nearest_center(self._embed_new(views), self.cluster_centers_)
 
 
-def _view_graph(view: View, problem: RowProblem, n_threads: int) -> sparse.csr_array:
+def _view_graph(view: View, anchors: Array, ridge: float, n_threads: int) -> sparse.csr_array:
     """Return the weights of all rows on the anchors of one view."""
+    problem = build_row_problem([anchors], weights=[1.0], ridge=ridge)
     hessian, parts = problem.hessian(), []
     for rows in gen_batches(view.shape[0], _BLOCK_ROWS):
         linear = problem.view_terms([view[rows]], None)[0]
@@ -238,8 +221,7 @@ def _embed(graphs: Sequence[sparse.csr_array], row_map: Array) -> Array:
 def _singular_map(graphs: Sequence[sparse.csr_array], n_vectors: int, degree_normalize: bool) -> tuple[Array, Array]:
     """Decompose B = [Z_1, ..., Z_V] diag(c) / sqrt(V); c is one, or the column sums to the power -1/2.
 
-    Returns the largest singular values that are not rounding noise, and what maps [Z_1, ..., Z_V] to the left singular
-    vectors.
+    Returns the largest singular values above rounding, and the map from [Z_1, ..., Z_V] to the left singular vectors.
     """
     sums = np.concatenate([np.asarray(graph.sum(axis=0)).ravel() for graph in graphs])
     scale = np.full(len(sums), 1.0 / np.sqrt(len(graphs)))

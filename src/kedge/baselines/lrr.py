@@ -4,18 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
+from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 
-from kedge.baselines.base import (
-    Array,
-    Labels,
-    SingleViewBaseline,
-    as_dense,
-    baseline,
-    parameter,
-)
-from kedge.baselines.spectral_clustering import cluster_affinity
+from kedge.baselines.affinity import cluster_affinity
+from kedge.baselines.base import Array, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.core.labels import unit_rows
 from kedge.core.rows import View
 from kedge.parameters import COUNT, POSITIVE, one_of
@@ -27,11 +21,11 @@ GRAM_NOISE = 1e-7
 FIRST_PENALTY, PENALTY_GROWTH, LARGEST_PENALTY = 1e-6, 1.1, 1e10
 # Singular values of the coefficients below this part of the largest are dropped from the graph.
 _NEGLIGIBLE = 1e-4
-# Rows shorter than this part of the longest are zero but for rounding.
+# Rows shorter than this part of the longest are zero up to rounding.
 _ROUNDING = 1e-13
 # Rows that are worked on at a time.
 _BLOCK_ROWS = 512
-# Singular values from the Gram matrix have an error of about 1e-16 times the largest squared over the threshold; with a
+# Singular values from the Gram matrix have an error of about 1e-16 times the largest squared over the threshold. With a
 # threshold above this part of the largest, the shrunk matrix is right to twelve digits.
 _GRAM_SUFFICES = 1e-4
 
@@ -45,12 +39,12 @@ _GRAM_SUFFICES = 1e-4
 class LRR(SingleViewBaseline):
     """Low-rank representation: rows rebuilt from all rows with coefficients of small nuclear norm.
 
-    Few directions suffice to rebuild rows of few subspaces, so a small nuclear norm keeps the subspaces apart; rows
-    that do not fit, such as outliers, may be missed by some noise whose length is charged. Rows are compared by the
-    fourth power of the cosine between what the coefficients take from them; spectral clustering cuts that graph. The
-    solver works in the coordinates of the singular vectors of X, which changes nothing in the result: O(n r^2) time per
-    iteration for rank r <= min(n, d), some 200 iterations. The graph takes one n x n matrix of memory, and the solver
-    twelve n x r ones: about 54,000 rows of 100 features on 24 GB, 15,000 of as many features as rows.
+    Few directions suffice to rebuild rows of few subspaces, so a small nuclear norm keeps the subspaces apart. Rows
+    that do not fit, such as outliers, may be missed by some noise, which costs its length. The graph holds the fourth
+    powers of cosines between what the coefficients take from rows; spectral clustering cuts it. The solver works in the
+    coordinates of the singular vectors of X: O(n r^2) time per iteration for rank r <= min(n, d), about 200 iterations.
+    One n x n matrix of memory for the graph, or twelve n x r ones for the solver: about 54,000 rows of 100 features on
+    24 GB, 15,000 of as many features as rows.
 
     Parameters
     ----------
@@ -82,14 +76,6 @@ class LRR(SingleViewBaseline):
 
     Liu, Lin, Yan, Sun, Yu and Ma, "Robust recovery of subspace structures by low-rank representation", IEEE
     Transactions on Pattern Analysis and Machine Intelligence 35 (2013).
-
-    Examples
-    --------
-    >>> from kedge.baselines import LRR
-    >>> from kedge.datasets import make_union_of_subspaces
-    >>> X, y = make_union_of_subspaces(60, n_subspaces=2, dim=2, ambient_dim=8, random_state=0)
-    >>> sorted(set(LRR(2, random_state=0).fit_predict(X).tolist()))
-    [0, 1]
     """
 
     noise_weight: float = parameter(POSITIVE, default=0.5)
@@ -103,23 +89,14 @@ class LRR(SingleViewBaseline):
         rank = min(n_samples, n_features)
         return 8 * (n_samples * n_features + max(12 * n_samples * rank, n_samples**2 + 3 * n_samples * rank))
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         space = whole_row_space(X)
         if self.noise == "frobenius":
-            found = closed_form(space, self.noise_weight)
-            factor = space.basis * found.factor.diagonal()
+            factor, n_iter = space.basis * closed_form(space, self.noise_weight), 1
         else:
-            found = robust_coefficients(space, self.noise_weight, square=False, max_iter=self.max_iter, tol=self.tol)
-            factor = found.factor
-        points = graph_points(space.basis, factor)
-        labels, embedding = cluster_cosines(points, self.n_clusters, random_state)
-        return {
-            "labels_": labels,
-            "coefficient_factor_": factor,
-            "row_basis_": space.basis,
-            "embedding_": embedding,
-            "n_iter_": found.n_iter,
-        }
+            factor, n_iter = robust_coefficients(space, self.noise_weight, self.max_iter, self.tol, square=False)
+        found = cluster_cosines(graph_points(space.basis, factor), self.n_clusters, random_state)
+        return found | {"coefficient_factor_": factor, "row_basis_": space.basis, "n_iter_": n_iter}
 
 
 @dataclass(frozen=True)
@@ -132,10 +109,7 @@ class RowSpace:
 
 
 def whole_row_space(X: Any) -> RowSpace:
-    """Decompose all of X.
-
-    O(n d min(n, d)); a sparse X is not made dense, and singular values below 1e-7 of its largest are then dropped.
-    """
+    """Decompose all of X. A sparse X stays sparse, and loses singular values below 1e-7 of the largest."""
     n_rows, n_features = X.shape
     if not sparse.issparse(X):
         basis, values, _ = linalg.svd(X, full_matrices=False, check_finite=False)
@@ -168,36 +142,24 @@ def rayleigh_ritz(X: Any, features: Array) -> tuple[Array, Array]:
     return np.asarray(orthonormal @ rotation), values
 
 
-@dataclass(frozen=True)
-class LowRankFit:
-    """Coefficients between rows in factors."""
+def closed_form(space: RowSpace, noise_weight: float) -> Array:
+    """Minimise ``|C|_* + noise_weight / 2 |X - C X|_F^2``; return t with C = V diag(t) V' for X = V diag(s) U'.
 
-    factor: Array  # Shape (n_rows, rank). F with coefficients ``F basis'``, or ``basis F basis'`` for square F.
-    n_iter: int  # Iterations; one for a closed form.
-    residual: float  # Largest violation of a constraint at the end, relative to the longest row of X.
-
-
-def closed_form(space: RowSpace, noise_weight: float) -> LowRankFit:
-    """Minimise ``|C|_* + noise_weight / 2 |X - C X|_F^2``.
-
-    With X = V diag(s) U' the optimum is C = V diag(1 - 1 / (noise_weight s^2)) V' over the s above
-    1 / sqrt(noise_weight). Directions left out of ``space`` count as noise, which changes nothing if they are below
-    that.
+    t is 1 - 1 / (noise_weight s^2) for s above 1 / sqrt(noise_weight), and zero otherwise.
     """
     squares = noise_weight * space.singular_values**2
-    return LowRankFit(np.diag(np.where(squares > 1.0, 1.0 - 1.0 / squares, 0.0)), 1, 0.0)
+    return np.where(squares > 1.0, 1.0 - 1.0 / squares, 0.0)
 
 
-def robust_coefficients(space: RowSpace, noise_weight: float, *, square: bool, max_iter: int, tol: float) -> LowRankFit:
+def robust_coefficients(
+    space: RowSpace, noise_weight: float, max_iter: int, tol: float, *, square: bool
+) -> tuple[Array, int]:
     """Minimise ``|C|_* + noise_weight * sum of the lengths of the rows of E`` with ``X = C X + E``.
 
-    Solved by the inexact augmented Lagrangian method of Lin, Chen and Ma with the constants of the LRR authors. Let X =
-    V diag(s) U' + R with R orthogonal to U. Coefficients are sought in the form C = F V', so that C X = F diag(s) U';
-    for ``square`` F = V T with T of order rank. Lengths of rows do not change under rotation of the features, so that
-    E is kept in the coordinates U, and of its part outside U, which is always a multiple of the row of R, only the
-    length. Nothing has more columns than the rank plus one, and the steps are those of the method on X itself.
-
-    O(n rank^2) per iteration, in blocks of rows; about 150 to 250 iterations.
+    Let X = V diag(s) U' + R with R orthogonal to U. Returns F with C = F V', or T with F = V T for ``square``, and the
+    number of iterations. This is the inexact augmented Lagrangian method of Lin, Chen and Ma with the constants of the
+    LRR authors. Rotating the features does not change lengths of rows, so E is kept in the coordinates U. Its part
+    outside U is a multiple of the row of R, so that only its length is kept. O(n rank^2) per iteration.
     """
     noise = _Noise(space, noise_weight)
     scale, basis = noise.scale, space.basis if square else None
@@ -215,7 +177,7 @@ def robust_coefficients(space: RowSpace, noise_weight: float, *, square: bool, m
         difference = factor - low_rank
         residual = max(residual, float(np.abs(difference).max(initial=0.0)))
         if residual < tol:
-            return LowRankFit(low_rank, n_iter, residual)
+            return low_rank, n_iter
         difference *= penalty
         multiplier += difference
         penalty = min(PENALTY_GROWTH * penalty, LARGEST_PENALTY)
@@ -223,17 +185,15 @@ def robust_coefficients(space: RowSpace, noise_weight: float, *, square: bool, m
         f"the constraints are violated by {residual:.1e} after {max_iter} iterations, more than tol={tol:g}; raise "
         "max_iter or tol"
     )
-    return LowRankFit(low_rank, max_iter, residual)
+    return low_rank, max_iter
 
 
 class _Noise:
-    """The noise of all rows in the coordinates of the directions, with one more for what lies outside of them.
-
-    X is divided by the length of its longest row, so that the penalties, made for rows of unit length, suit it.
-    """
+    """The noise of all rows in the coordinates of the directions, with one more for what lies outside of them."""
 
     def __init__(self, space: RowSpace, weight: float) -> None:
         lengths = np.sqrt(space.basis**2 @ space.singular_values**2 + space.remainder**2)
+        # The penalties are made for rows of unit length.
         longest = float(lengths.max(initial=0.0)) or 1.0
         self.scale = space.singular_values / longest
         self.weight = weight * longest
@@ -243,12 +203,11 @@ class _Noise:
         self.target[:, self.rank :] = space.remainder[:, None] / longest
         self.values, self.multiplier = np.zeros_like(self.target), np.zeros_like(self.target)
         # A block of rows stays in the cache of the processor through all its steps.
-        self.blocks = [slice(start, start + _BLOCK_ROWS) for start in range(0, n_rows, _BLOCK_ROWS)]
+        self.blocks = list(gen_batches(n_rows, _BLOCK_ROWS))
 
     def pull(self, basis: Array | None, penalty: float) -> Array:
         """Return where the noise would have the rebuilt rows, or ``basis'`` times that."""
-        shape = (len(self.target), self.rank) if basis is None else (self.rank, self.rank)
-        total = np.zeros(shape)
+        total = np.zeros((len(self.target) if basis is None else self.rank, self.rank))
         for block in self.blocks:
             wanted = self.multiplier[block, : self.rank] / penalty
             wanted += self.target[block, : self.rank]
@@ -260,14 +219,14 @@ class _Noise:
         return total
 
     def update(self, basis: Array | None, rebuilding: Array, penalty: float) -> float:
-        """Find the noise beside the rows rebuilt as ``rebuilding``, or ``basis rebuilding``; return the violation."""
+        """Update the noise for rows rebuilt as ``rebuilding``, or ``basis rebuilding``; return the violation."""
         worst = 0.0
         for block in self.blocks:
             gap = self.target[block].copy()
             gap[:, : self.rank] -= rebuilding[block] if basis is None else basis[block] @ rebuilding
             self.values[block] = shrink_rows(gap + self.multiplier[block] / penalty, self.weight / penalty)
             gap -= self.values[block]
-            worst = max(worst, float(np.einsum("ij,ij->i", gap, gap).max()))
+            worst = max(worst, float(row_norms(gap, squared=True).max()))
             gap *= penalty
             self.multiplier[block] += gap
         return float(np.sqrt(worst))
@@ -276,20 +235,19 @@ class _Noise:
 def graph_points(basis: Array, factor: Array) -> Array:
     """Return unit rows m_i whose ``(m_i . m_j)^4`` is LRR's graph; rows that nothing uses are zero.
 
-    With the singular value decomposition ``U S W'`` of the coefficients as the authors write them, for samples in
-    columns, these are the rows of U S^(1/2); singular values below 1e-4 of the largest are dropped. The coefficients
-    for samples in columns are ``basis factor'``, so that only the factor is decomposed.
+    With the singular value decomposition ``U S W'`` of ``basis factor'``, the coefficients for samples in columns,
+    these are the rows of U S^(1/2). Singular values below 1e-4 of the largest are dropped.
     """
     values, vectors = left_singular_pairs(factor.T) if factor.size else (np.empty(0), np.empty((0, 0)))
     kept = values > _NEGLIGIBLE * values.max(initial=0.0)
     points = basis @ (vectors[:, kept] * np.sqrt(values[kept]))
-    lengths = np.sqrt(np.einsum("ij,ij->i", points, points))
+    lengths = row_norms(points)
     points[lengths <= _ROUNDING * lengths.max(initial=0.0)] = 0.0
     return unit_rows(points)
 
 
-def cluster_cosines(points: Array, n_clusters: int, random_state: RandomState) -> tuple[Labels, Array]:
-    """Cluster unit points by the graph ``(m_i . m_j)^4``, one n x n matrix; return labels and eigenvectors."""
+def cluster_cosines(points: Array, n_clusters: int, random_state: np.random.RandomState) -> dict[str, Any]:
+    """Cluster unit points by the graph ``(m_i . m_j)^4``, one n x n matrix; return ``labels_`` and ``embedding_``."""
     if not points.any():
         return one_cluster(len(points), n_clusters)
     affinity = points @ points.T
@@ -298,22 +256,20 @@ def cluster_cosines(points: Array, n_clusters: int, random_state: RandomState) -
     return cluster_affinity(affinity, n_clusters, random_state)
 
 
-def one_cluster(n_rows: int, n_clusters: int) -> tuple[Labels, Array]:
+def one_cluster(n_rows: int, n_clusters: int) -> dict[str, Any]:
     """Warn that there is no graph, and return one label for all rows."""
     warn_convergence(
         "no row is rebuilt from others, so that there is no graph to cluster and all rows get one label; raise the "
         "weight of the noise"
     )
-    return np.zeros(n_rows, dtype=np.int64), np.zeros((n_rows, n_clusters))
+    return {"labels_": np.zeros(n_rows, dtype=np.int64), "embedding_": np.zeros((n_rows, n_clusters))}
 
 
 def shrink_singular_values(matrix: Array, threshold: float) -> Array:
     """Lower all singular values by the threshold, at least to zero.
 
-    This minimises ``threshold |J|_* + 1/2 |J - matrix|_F^2``. With the left singular vectors U and values s of the
-    narrow side the result is ``U diag(max(1 - threshold / s, 0)) U'`` times the matrix. U comes from the Gram matrix
-    where that is accurate enough, which halves the time of square matrices, and from a QR and a small singular value
-    decomposition where it is not. O(l r^2) for sides l >= r.
+    With the left singular vectors U and values s of the narrow side the result is ``U diag(max(1 - threshold / s, 0))
+    U'`` times the matrix. U comes from the Gram matrix where that is accurate enough, which is faster.
     """
     if linalg.norm(matrix) <= threshold:
         return np.zeros_like(matrix)
@@ -340,11 +296,8 @@ def left_singular_pairs(matrix: Array) -> tuple[Array, Array]:
 
 
 def shrink_rows(matrix: Array, threshold: float) -> Array:
-    """Shorten every row by the threshold, at most to zero.
-
-    This minimises ``threshold * sum of row lengths of J + 1/2 |J - matrix|_F^2``.
-    """
-    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
+    """Shorten every row by the threshold, at most to zero: the proximal step of the sum of row lengths."""
+    lengths = row_norms(matrix)
     rest = np.maximum(lengths - threshold, 0.0)
     factors = np.divide(rest, lengths, out=np.zeros_like(rest), where=lengths > 0)
     return np.asarray(matrix * factors[:, None])

@@ -3,44 +3,27 @@
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import sparse
 
 from kedge.anchors.rows import fill_up
-from kedge.baselines.base import (
-    Array,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
-from kedge.baselines.graphs import (
-    anchor_graph_memory,
-    embed_graph,
-    rows_as_graph,
-    sampled_anchors,
-    sampling_memory,
-    weigh_many,
-)
+from kedge.baselines import graphs
+from kedge.baselines.base import Array, SingleViewBaseline, baseline, parameter
 from kedge.core.labels import LABEL_STARTS, cluster_points, unit_rows
 from kedge.core.rows import View, canonical_rows
 from kedge.parameters import COUNT, one_of
 
 
-@baseline(
-    "spectral clustering of a Gaussian graph between rows and landmarks",
-    cost="n m d + m^3",
-)
+@baseline("spectral clustering of a Gaussian graph between rows and landmarks", cost="n m d + m^3")
 class LSC(SingleViewBaseline):
     """Landmark-based spectral clustering: rows on their nearest landmarks by a Gaussian kernel, then spectral steps.
 
-    Every row is written by its ``n_neighbors`` nearest landmarks with Gaussian weights of sum one. Singular vectors of
-    that matrix, its columns divided by the square roots of their sums, are those of spectral clustering with an
-    affinity of low rank; the first is constant and dropped, and k-means runs on the next ``n_clusters`` at unit rows.
-    Time is O(n m d + n m + m^3) for n rows, m landmarks and d features; memory is O(n (n_neighbors + n_clusters) + m^2
-    + m d), so beyond X some forty million rows on 24 GB.
+    Every row is written by its ``n_neighbors`` nearest landmarks with Gaussian weights that sum to one. The columns of
+    that matrix are divided by the square roots of their sums, and k-means clusters its leading left singular vectors,
+    without the constant first one, at unit rows. Time is O(n m d + n m + m^3) for n rows, m landmarks and d features;
+    memory is O(n (n_neighbors + n_clusters) + m^2 + m d), so about forty million rows beyond X on 24 GB.
 
     Unlike in the release, k-means for the landmarks looks at a sample of ten rows per landmark, and the constant vector
-    is dropped also where the graph has several components, whose first singular vectors mix.
+    is also dropped if the graph has several components, whose first singular vectors mix.
 
     Parameters
     ----------
@@ -84,17 +67,20 @@ class LSC(SingleViewBaseline):
     sigma: str = parameter(one_of("mean_distance", "code"), default="mean_distance")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Some copies of the graph, and landmarks.
-        n_landmarks = min(self.n_landmarks, n_samples)
-        per_row = 6 * min(self.n_neighbors, n_landmarks) + 24 + self.n_clusters
-        choice = sampling_memory(n_samples, n_landmarks, n_features)
-        return anchor_graph_memory(n_samples, n_landmarks, n_features, per_row, choice)
+        wanted = min(self.n_landmarks, n_samples)
+        per_row = 6 * min(self.n_neighbors, wanted) + 24 + self.n_clusters
+        n_sampled = graphs.sample_size(n_samples, wanted)
+        return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
-        landmarks = self._choose_landmarks(X, random_state)
+        wanted = min(self.n_landmarks, X.shape[0])
+        if self.landmarks == "random":
+            landmarks = fill_up(X, np.empty((0, X.shape[1])), wanted, random_state)
+        else:
+            landmarks = graphs.sampled_anchors(X, wanted, random_state)
         graph = self._graph(X, landmarks)
-        embedding = embed_graph(graph, self.n_clusters + 1)
+        embedding = graphs.embed_graph(graph, self.n_clusters + 1)
         vectors = drop_constant(np.sqrt(2.0) * embedding.row_vectors)
         labels, _ = cluster_points(unit_rows(vectors), self.n_clusters, random_state, LABEL_STARTS)
         return {
@@ -105,31 +91,22 @@ class LSC(SingleViewBaseline):
             "singular_values_": np.sqrt(embedding.squares[:-1]),
         }
 
-    def _choose_landmarks(self, X: View, random_state: RandomState) -> Array:
-        wanted = min(self.n_landmarks, X.shape[0])
-        if self.landmarks == "random":
-            return fill_up(X, np.empty((0, X.shape[1])), wanted, random_state)
-        return sampled_anchors(X, wanted, random_state)
-
     def _graph(self, X: View, landmarks: Array) -> sparse.csr_array:
         """Weigh the nearest landmarks of every row by the kernel."""
         if len(landmarks) == 1:
             return sparse.csr_array(np.ones((X.shape[0], 1)))
-        found = weigh_many(X, landmarks, min(self.n_neighbors, len(landmarks) - 1))
+        found = graphs.weigh_neighbors(X, landmarks, min(self.n_neighbors, len(landmarks) - 1))
         squares = found.squared_distances[:, :-1]
         sigma = _mean_squared_distance(X, landmarks) if self.sigma == "code" else float(np.sqrt(squares).mean())
-        # Rows are divided by their sums, so that a factor of a row may be taken out: the nearest landmark gets one.
+        # Rows are divided by their sums, so a factor of a row may be taken out: the nearest landmark gets one.
         nearest_first = squares - squares[:, :1]
         with np.errstate(over="ignore"):
             kernel = np.exp(-nearest_first / sigma / (2.0 * sigma)) if sigma > 0 else np.ones_like(squares)
-        return rows_as_graph(found.indices, kernel / kernel.sum(axis=1, keepdims=True), len(landmarks))
+        return graphs.rows_as_graph(found.indices, kernel / kernel.sum(axis=1, keepdims=True), len(landmarks))
 
 
 def drop_constant(vectors: Array) -> Array:
-    """Turn orthonormal columns, whose span holds the constant vector, so that it is the first, and drop it.
-
-    Where the graph has several components there are as many first singular vectors, in any basis.
-    """
+    """Rotate orthonormal columns so that the constant vector, which they span, is the first, and drop it."""
     share = vectors.sum(axis=0) / np.sqrt(len(vectors))
     # The mirror image that takes the constant vector to the first axis, and leaves alone what is orthogonal to both.
     mirror = share.copy()

@@ -4,18 +4,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from kedge.baselines.base import (
-    Array,
-    MultiViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.affinity import cluster_affinity
+from kedge.baselines.base import Array, MultiViewBaseline, baseline, parameter
 from kedge.baselines.graphs import weigh_neighbors
-from kedge.baselines.spectral_clustering import cluster_affinity
 from kedge.core.block_step import squared_norm
 from kedge.core.rows import View
 from kedge.parameters import COUNT, NOT_NEGATIVE, one_of
@@ -42,20 +36,17 @@ _EXTRA_WIDTH, _ROUNDS = 10, 7
 class MSC_IAS(MultiViewBaseline):
     """Intactness-aware similarity: latent points that rebuild all views, clustered by a similarity that follows them.
 
-    Latent points H are sought that regenerate every view v by an orthonormal basis P_v; at the same time a similarity S
-    of rows is to depend on them as much as possible, in the sense of the Hilbert-Schmidt independence criterion (HSIC).
-    The authors' code could not be had. From their abstract these three parts are known; the rest is our reconstruction,
-    so results are not those of the paper. With C the centring matrix it minimises
+    Latent points H regenerate every view v by an orthonormal basis P_v, and a similarity S of rows depends on them as
+    much as possible, in the sense of the Hilbert-Schmidt independence criterion (HSIC). The authors' code was not
+    available. These parts are known from their abstract; the rest is our reconstruction, so results are not those of
+    the paper. With C the centring matrix it minimises
 
         sum_v |X_v - H P_v'|^2 - lam tr(H' C S C H)   subject to P_v'P_v = I and rows of S in the simplex
 
-    in turn over P_v (Procrustes), H (a linear system, by conjugate gradients) and S (adaptive neighbours of the rows of
-    H: the ridge on S that the paper has is replaced by a number of neighbours). Spectral clustering of S gives labels.
-    Neighbours keep changing, so that the objective settles only roughly: ending at ``max_iter`` is normal, and there is
-    no warning for it.
-
-    A pass takes O(n^2 r) time for the neighbours of n rows in r latent dimensions and O(n d r) for d features. Memory
-    grows with n (d + 10 r), so time is the limit: 30,000 rows take minutes.
+    in turn over P_v (Procrustes), H (conjugate gradients) and S (adaptive neighbours of the rows of H, with a number of
+    neighbours in place of the ridge of the paper). Spectral clustering of S gives labels. Neighbours keep changing, so
+    ending at ``max_iter`` is normal and gives no warning. A pass takes O(n^2 r) time for the neighbours of n rows in r
+    latent dimensions and O(n d r) for d features. Memory grows with n (d + 10 r); 30,000 rows take minutes.
 
     Parameters
     ----------
@@ -93,15 +84,6 @@ class MSC_IAS(MultiViewBaseline):
     ----------
     Wang, Lei, Guo, Zhang, Shi and Li, "Multi-view subspace clustering with intactness-aware similarity", Pattern
     Recognition 88, 2019.
-
-    Examples
-    --------
-    >>> from kedge.baselines import MSC_IAS
-    >>> from kedge.datasets import make_multiview
-    >>> views, y = make_multiview(90, n_clusters=2, random_state=0)
-    >>> model = MSC_IAS(2, random_state=0).fit(views)
-    >>> len(model.bases_) == len(views)
-    True
     """
 
     n_latent: int | str = parameter(COUNT, one_of("auto"), default="auto")
@@ -123,20 +105,16 @@ class MSC_IAS(MultiViewBaseline):
         wanted = MOST_LATENT if isinstance(self.n_latent, str) else int(self.n_latent)
         return min(wanted, narrowest, n_samples - 1)
 
-    def _cluster(self, views: list[View], random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, views: list[View], random_state: np.random.RandomState) -> dict[str, Any]:
         if self.dependence > MOST_DEPENDENCE:
             raise ValueError(
                 f"dependence={self.dependence} should be at most {MOST_DEPENDENCE}: near one the latent points are not "
                 "determined"
             )
-        n_samples = views[0].shape[0]
-        width = self._latent_width(n_samples, min(view.shape[1] for view in views))
-        n_neighbors = min(self.n_neighbors, n_samples - 2)
+        width = self._latent_width(views[0].shape[0], min(view.shape[1] for view in views))
         latent = _first_latent(views, width, random_state)
-        found = self._alternate(views, latent, n_neighbors)
-        similarity = found["similarity_"]
-        labels, embedding = cluster_affinity(_symmetric(similarity), self.n_clusters, random_state)
-        return found | {"labels_": labels, "embedding_": embedding}
+        found = self._alternate(views, latent, min(self.n_neighbors, len(latent) - 2))
+        return found | cluster_affinity(_symmetric(found["similarity_"]), self.n_clusters, random_state)
 
     def _alternate(self, views: list[View], latent: Array, n_neighbors: int) -> dict[str, Any]:
         energy = sum(squared_norm(view) for view in views)
@@ -146,7 +124,7 @@ class MSC_IAS(MultiViewBaseline):
         objective: list[float] = []
         for _ in range(self.max_iter):
             bases = [procrustes_basis(view, latent) for view in views]
-            target = _sum_of_images(views, bases)
+            target = sum(view @ basis for view, basis in zip(views, bases, strict=True))
             weight = self._within_bound(weight, len(views), largest)
             latent = solve_latent(target, _symmetric(similarity), weight, len(views), latent)
             similarity = _similarity(latent, n_neighbors)
@@ -166,7 +144,7 @@ class MSC_IAS(MultiViewBaseline):
         }
 
     def _within_bound(self, weight: float, n_views: int, largest: float) -> float:
-        """Lower the weight, aloud, where the similarity has changed so much that H would not be determined."""
+        """Lower the weight, with a warning, if the similarity has changed so much that H would not be determined."""
         bound = MOST_DEPENDENCE * n_views / largest
         if weight <= bound * (1.0 + 1e-6):
             return weight
@@ -186,8 +164,8 @@ def procrustes_basis(view: View, latent: Array) -> Array:
 def solve_latent(target: Array, graph: sparse.csr_array, weight: float, n_views: int, start: Array) -> Array:
     """Solve (V I - lam C W C) H = R by conjugate gradients, all columns of H at once.
 
-    R is the target, W the symmetric graph, V the number of views, and lam the weight, below V over the largest
-    eigenvalue of C W C: then the matrix is positive definite.
+    R is the target, W the symmetric graph, V the number of views, and lam the weight. The matrix is positive definite
+    if lam is below V over the largest eigenvalue of C W C.
     """
 
     def multiply(points: Array) -> Array:
@@ -220,7 +198,7 @@ def dependence_of(latent: Array, similarity: sparse.csr_array) -> float:
 
 
 def largest_eigenvalue(graph: sparse.csr_array) -> float:
-    """Return the largest eigenvalue of C W C, to four digits; at least 0.1, also for graphs without clusters."""
+    """Return the largest eigenvalue of C W C to four digits, and at least 0.1."""
     n_rows = graph.shape[0]
 
     def multiply(vector: Array) -> Array:
@@ -234,11 +212,8 @@ def largest_eigenvalue(graph: sparse.csr_array) -> float:
     return max(float(values[0]), _LEAST_EIGENVALUE)
 
 
-def _first_latent(views: Sequence[View], width: int, random_state: RandomState) -> Array:
-    """Return the leading left singular vectors of the views side by side, times singular values over sqrt(V).
-
-    By a randomised range finder, which never joins the views.
-    """
+def _first_latent(views: Sequence[View], width: int, random_state: np.random.RandomState) -> Array:
+    """Return the leading left singular vectors of the views side by side, times singular values over sqrt(V)."""
     n_rows = views[0].shape[0]
     span = random_state.normal(size=(n_rows, min(width + _EXTRA_WIDTH, n_rows)))
     for _ in range(_ROUNDS):
@@ -255,13 +230,6 @@ def _similarity(latent: Array, n_neighbors: int) -> sparse.csr_array:
 
 def _symmetric(similarity: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((similarity + similarity.T) / 2.0)
-
-
-def _sum_of_images(views: Sequence[View], bases: Sequence[Array]) -> Array:
-    total = np.asarray(views[0] @ bases[0])
-    for view, basis in zip(views[1:], bases[1:], strict=True):
-        total += view @ basis
-    return total
 
 
 def _centered(points: Array) -> Array:

@@ -4,32 +4,33 @@ For rows X, an own entry c_ii = 0 and possibly entries that sum to one, the prob
 
     min ||c_i||_1 + (fidelity / 2) ||x_i - c_i X||^2.
 
-Each row is a problem of its own, so blocks of rows are solved one after another or side by side.
+Each row is a problem of its own, so blocks of rows can be solved side by side.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.random import RandomState
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
+from kedge.baselines.affinity import cluster_affinity, symmetric_graph
 from kedge.baselines.base import Array, Indices, as_dense
-from kedge.baselines.spectral_clustering import cluster_affinity, symmetric_graph
 from kedge.core.rows import View
 from kedge.kernels.selection import default_threads, one_thread_per_library
 from kedge.user_warnings import warn_convergence
 
 Result = TypeVar("Result")
+# Coefficients of a block of rows, the steps taken, and how many rows are left unsolved.
+Solved = tuple[sparse.csr_array, int, int]
 
-# Even of wide rows hardly any needs more others than this.
+# Even wide rows hardly ever need more others than this.
 _MOST_NONZERO = 100
 # Bytes of one block of coefficients.
 _BLOCK_BYTES = 1 << 22
-# Larger penalties of ADMM creep.
+# ADMM creeps with larger penalties.
 LARGEST_STEP = 20.0
 # Steps that go somewhat past the exact one reach the solution sooner; anything from 1 to below 2 converges.
 _RELAXATION = 1.6
@@ -37,30 +38,10 @@ _RELAXATION = 1.6
 _DUAL_SHARE = 100.0
 
 
-def solve_all_rows(
-    solve: Callable[[slice], tuple[sparse.csr_array, int, int]], n_rows: int, block_rows: int, advice: str
-) -> tuple[sparse.csr_array, int]:
-    """Return coefficients of all rows, and the most steps of a block, solved block by block on all processors.
-
-    ``solve`` takes rows and returns their coefficients, its steps and how many rows it left unsolved; ``advice`` says
-    what to do about these.
-    """
-    blocks = map_row_blocks(solve, n_rows, block_rows)
-    n_open = sum(block[2] for block in blocks)
-    if n_open:
-        warn_convergence(f"{n_open} of {n_rows} rows were not solved to the tolerance; {advice}")
-    coefficients = sparse.csr_array(sparse.vstack([block[0] for block in blocks], format="csr"))
-    return coefficients, max(block[1] for block in blocks)
-
-
 def map_row_blocks(
     work: Callable[[slice], Result], n_rows: int, block_rows: int, *, n_threads: int | None = None
 ) -> list[Result]:
-    """Return what the function makes of every block of rows, in the order of the blocks.
-
-    It runs on several threads at once, one per processor by default. The rows of a block are fixed by the caller, so
-    that results do not depend on the threads.
-    """
+    """Return what the function makes of every block of rows; the number of threads does not change the blocks."""
     blocks = list(gen_batches(n_rows, block_rows))
     threads = min(len(blocks), default_threads() if n_threads is None else n_threads)
     with one_thread_per_library():
@@ -70,22 +51,60 @@ def map_row_blocks(
             return list(pool.map(work, blocks))
 
 
-def l1_block_memory(n_samples: int, n_features: int, n_nonzero: int, n_matrices: int) -> int:
-    """Return about how many bytes the methods take: blocks of coefficients, those that are not zero with their graph.
+def solve_all_rows(
+    solve: Callable[[slice], Solved], n_rows: int, block_rows: int, advice: str
+) -> tuple[sparse.csr_array, int]:
+    """Return coefficients of all rows and the most steps of a block; ``advice`` says what to do about unsolved rows."""
+    blocks = map_row_blocks(solve, n_rows, block_rows)
+    n_open = sum(block[2] for block in blocks)
+    if n_open:
+        warn_convergence(f"{n_open} of {n_rows} rows were not solved to the tolerance; {advice}")
+    coefficients = sparse.csr_array(sparse.vstack([block[0] for block in blocks], format="csr"))
+    return coefficients, max(block[1] for block in blocks)
 
-    A row has at most ``n_nonzero`` coefficients; where the Gram matrix is kept there are ``n_matrices`` of its size.
+
+def cluster_coefficients(
+    coefficients: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState
+) -> dict[str, Any]:
+    """Cluster by the graph |C| + |C|', each row of C over its largest absolute entry; return fitted attributes."""
+    found = cluster_affinity(symmetric_graph(coefficients, "max"), n_clusters, random_state)
+    return found | {"coefficients_": coefficients}
+
+
+def keep_largest_entries(
+    coefficients: sparse.csr_array, n_kept: float = np.inf, share: float = 1.0
+) -> sparse.csr_array:
+    """Keep the largest absolute entries of each row: at most ``n_kept``, and this share of the row's absolute sum."""
+    rows = np.repeat(np.arange(coefficients.shape[0]), np.diff(coefficients.indptr))
+    sizes = np.abs(coefficients.data)
+    order = np.lexsort((-sizes, rows))
+    is_kept = np.zeros(len(rows), dtype=bool)
+    is_kept[order] = np.arange(len(rows)) - coefficients.indptr[rows] < n_kept
+    if share < 1:
+        sums = np.cumsum(sizes[order])
+        starts = np.concatenate([[0.0], sums])[coefficients.indptr]
+        before = sums - sizes[order] - starts[rows]
+        # Sums over all rows leave rounding, which must not decide between equal shares.
+        is_kept[order] &= before < (share - 1e-12) * (starts[1:] - starts[:-1])[rows]
+    entries = (coefficients.data[is_kept], (rows[is_kept], coefficients.indices[is_kept]))
+    return sparse.csr_array(entries, shape=coefficients.shape)
+
+
+def l1_block_memory(n_samples: int, n_features: int, n_nonzero: int, n_matrices: int) -> int:
+    """Return about how many bytes a method takes that solves all rows in blocks.
+
+    A row keeps at most ``n_nonzero`` coefficients. If the Gram matrix is kept, there are ``n_matrices`` of its size.
     """
     # A coefficient counts as itself, its magnitude and twice in the graph, each with its column.
     kept = 60 * n_samples * min(n_nonzero, n_samples, _MOST_NONZERO)
     blocks = 9 * 8 * default_threads() * n_samples * rows_per_block(n_samples)
-    matrices = n_matrices * keeps_gram(n_samples, n_features, is_sparse=False)
+    matrices = n_matrices * _keeps_gram(n_samples, n_features, is_sparse=False)
     return 8 * matrices * n_samples**2 + kept + blocks
 
 
-def cluster_coefficients(coefficients: sparse.csr_array, n_clusters: int, random_state: RandomState) -> dict[str, Any]:
-    """Cluster by the graph |C| + |C|', each row of C over its largest absolute entry; return fitted attributes."""
-    labels, embedding = cluster_affinity(symmetric_graph(coefficients, "max"), n_clusters, random_state)
-    return {"labels_": labels, "coefficients_": coefficients, "embedding_": embedding}
+def rows_per_block(n_rows: int) -> int:
+    """Return how many rows to solve for at a time."""
+    return int(np.clip(_BLOCK_BYTES // (8 * n_rows), 32, 256))
 
 
 @dataclass(frozen=True)
@@ -93,7 +112,7 @@ class SelfProducts:
     """Products of coefficients with G = X X', through X itself or through G, whichever is less work."""
 
     X: View  # Shape (n, d). The rows.
-    gram: Array | None  # Shape (n, n). G where it is kept.
+    gram: Array | None  # Shape (n, n). G, if it is kept.
 
     def multiply(self, coefficients: Array) -> Array:
         """Return C G for a block of coefficients."""
@@ -106,21 +125,20 @@ class SelfProducts:
         return self.gram[rows].copy() if self.gram is not None else np.asarray(self.X[rows] @ self.X.T)
 
 
-def keeps_gram(n_rows: int, n_features: int, is_sparse: bool) -> bool:
-    """Say whether products go through the n x n matrix G."""
+def _keeps_gram(n_rows: int, n_features: int, is_sparse: bool) -> bool:
     return is_sparse or 2 * n_features > n_rows
 
 
 def prepare_products(X: View) -> SelfProducts:
     """Form G where it pays."""
-    kept = keeps_gram(X.shape[0], X.shape[1], sparse.issparse(X))
+    kept = _keeps_gram(X.shape[0], X.shape[1], sparse.issparse(X))
     return SelfProducts(X, as_dense(X @ X.T) if kept else None)
 
 
 def prepare_l1(X: View, fidelity: float | None, is_affine: bool) -> tuple[SelfProducts, float]:
-    """Return products with the rows, and the absolute weight of a fidelity that is in units of the smallest useful one.
+    """Return products with the rows, and the absolute weight of a fidelity in units of 1 / :func:`least_coherence`.
 
-    That is the smallest weight at which no row is left without coefficients, 1 / :func:`least_coherence`.
+    That unit is the smallest weight at which no row is left without coefficients.
     """
     products = prepare_products(X)
     # Rows that are orthogonal to all others have no coefficients at any weight.
@@ -129,10 +147,9 @@ def prepare_l1(X: View, fidelity: float | None, is_affine: bool) -> tuple[SelfPr
 
 
 def center_products(products: SelfProducts) -> SelfProducts:
-    """Return products of the rows less their mean.
+    """Return products of the rows less their mean, which cancels from x_i - c_i X if coefficients sum to one.
 
-    Where the coefficients of a row sum to one, the mean cancels from x_i - c_i X: the problem is the same and, with a
-    mean far from zero, solved in far fewer steps.
+    With a mean far from zero the problem is then solved in far fewer steps.
     """
     if products.gram is None:
         return SelfProducts(products.X - products.X.mean(axis=0), None)
@@ -142,13 +159,8 @@ def center_products(products: SelfProducts) -> SelfProducts:
     return SelfProducts(products.X, gram)
 
 
-def rows_per_block(n_rows: int) -> int:
-    """Return how many rows to solve for at a time."""
-    return int(np.clip(_BLOCK_BYTES // (8 * n_rows), 32, 256))
-
-
 def least_coherence(products: SelfProducts) -> float:
-    """Return min_i max_{j != i} |x_i'x_j|, rows that are orthogonal to all others left out; 0 if all are."""
+    """Return min_i max_{j != i} |x_i'x_j| without rows that are orthogonal to all others; 0 if all are."""
     n_rows = products.X.shape[0]
     smallest = np.inf
     for rows in gen_batches(n_rows, rows_per_block(n_rows)):
@@ -167,51 +179,44 @@ def shrink(vectors: Array, threshold: float, own: Indices) -> Array:
     return shrunk
 
 
-@dataclass(frozen=True)
 class AdmmSolver:
     """The alternating direction method of multipliers (ADMM); settings that all blocks share.
 
-    Coefficients are held twice: Z fits the rows, C is sparse and hollow, and multipliers pull them together.
-    Z alone is not made hollow: that would no longer be the exact minimum that the method needs.
+    Coefficients are held twice: Z fits the rows, C is sparse with an empty diagonal, and multipliers pull them
+    together. The diagonal of Z is not emptied: Z would no longer be the exact minimum that the method needs. A row is
+    solved when Z and C differ by at most ``tol`` and C changes by at most 100 tol / step.
     """
 
-    products: SelfProducts  # Products with G = X X'.
-    fidelity: float  # Weight of the squared error.
-    step: float  # Penalty of the difference of Z and C.
-    # Multiplies with (fidelity G + step (I + 11'))^(-1), the term 11' only where sums are one.
-    apply_inverse: Callable[[Array], Array]
-    is_affine: bool  # Whether coefficients of a row sum to one.
-    max_iter: int  # Largest number of steps.
-    tol: float  # A row is solved when Z and C differ by at most this and C changes by at most 100 tol / step.
+    def __init__(
+        self, products: SelfProducts, fidelity: float, step: float, is_affine: bool, max_iter: int, tol: float
+    ) -> None:
+        self.products, self.fidelity, self.step = products, fidelity, step
+        self.is_affine, self.max_iter, self.tol = is_affine, max_iter, tol
+        # Multiplies with (fidelity G + step (I + 11'))^(-1), the term 11' only where sums are one.
+        self.apply_inverse = (
+            self._inverse_from_rows() if products.gram is None else self._inverse_from_gram(products.gram)
+        )
 
-    @classmethod
-    def prepare(
-        cls, products: SelfProducts, fidelity: float, step: float, is_affine: bool, max_iter: int, tol: float
-    ) -> Self:
-        """Invert once: a matrix of order d by the matrix inversion lemma, or one of order n where G is kept."""
-        n_rows = products.X.shape[0]
-        if products.gram is None:
-            columns = [np.sqrt(fidelity / step) * products.X] + [np.ones((n_rows, 1))] * is_affine
-            right = np.concatenate(columns, axis=1)
-            inner = right.T @ right
-            inner[np.diag_indices(len(inner))] += 1.0
-            left = linalg.solve(inner, right.T, assume_a="pos").T
+    def _inverse_from_rows(self) -> Callable[[Array], Array]:
+        """Invert a matrix of order d, by the matrix inversion lemma."""
+        X, step = self.products.X, self.step
+        columns = [np.sqrt(self.fidelity / step) * X] + [np.ones((X.shape[0], 1))] * self.is_affine
+        right = np.concatenate(columns, axis=1)
+        inner = right.T @ right
+        inner[np.diag_indices(len(inner))] += 1.0
+        left = linalg.solve(inner, right.T, assume_a="pos").T
+        return lambda block: np.asarray((block - (block @ right) @ left.T) / step)
 
-            def apply_inverse(block: Array) -> Array:
-                return np.asarray((block - (block @ right) @ left.T) / step)
-        else:
-            matrix = fidelity * products.gram
-            matrix += step * is_affine
-            matrix[np.diag_indices(n_rows)] += step
-            inverse = linalg.inv(matrix, overwrite_a=True)
+    def _inverse_from_gram(self, gram: Array) -> Callable[[Array], Array]:
+        """Invert a matrix of order n."""
+        matrix = self.fidelity * gram
+        matrix += self.step * self.is_affine
+        matrix[np.diag_indices(len(matrix))] += self.step
+        inverse = linalg.inv(matrix, overwrite_a=True)
+        return lambda block: np.asarray(block @ inverse)
 
-            def apply_inverse(block: Array) -> Array:
-                return np.asarray(block @ inverse)
-
-        return cls(products, fidelity, step, apply_inverse, is_affine, max_iter, tol)
-
-    def solve(self, rows: slice) -> tuple[sparse.csr_array, int, int]:
-        """Return C of a block of rows, the steps, and how many rows the last step left unsolved."""
+    def solve(self, rows: slice) -> Solved:
+        """Solve for C of a block of rows."""
         own = np.arange(rows.start, rows.stop)
         target = self.fidelity * self.products.rows(rows)
         solution = np.zeros_like(target)

@@ -4,26 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.baselines.base import (
-    Array,
-    Indices,
-    SingleViewBaseline,
-    baseline,
-    parameter,
-    reciprocal,
-)
-from kedge.baselines.graphs import (
-    BipartiteEmbedding,
-    anchor_graph_memory,
-    embed_graph,
-    sampled_anchors,
-    sampling_memory,
-    weigh_many,
-)
+from kedge.baselines import graphs
+from kedge.baselines.affinity import reciprocal
+from kedge.baselines.base import Array, Indices, SingleViewBaseline, baseline, parameter
 from kedge.core.driver_step import graph_components
 from kedge.core.labels import cluster_points, unit_rows
 from kedge.core.rows import View, canonical_rows
@@ -47,17 +33,16 @@ _SMALL_GRAPH = 1 << 22
 class SOBG(SingleViewBaseline):
     """SOBG-style clustering: the graph between rows and anchors nearest to a first one that falls into the clusters.
 
-    The structured optimal bipartite graph method takes a given graph between two sides, the rows and columns of a
-    matrix, and changes it as little as a growing penalty on its cut allows, until it has exactly ``n_clusters``
-    connected components, which are the clusters. Here the first graph joins every row of X to its nearest anchors,
-    which are centres of k-means, with adaptive-neighbour weights; that is our choice, the published method takes the
-    graph as given (:func:`structured_graph` does so too). Time is O(n m d) for the graph of n rows, m anchors and d
-    features, and O(n + m^3) per update; memory is O(n n_neighbors n_clusters + m^2 + m d), so beyond X some twenty
-    million rows on 24 GB.
+    The structured optimal bipartite graph method takes a graph between two sides and changes it as little as a growing
+    penalty on its cut allows, until it has exactly ``n_clusters`` connected components, the clusters. The published
+    method takes the graph as given. Here the first graph joins every row of X to its nearest anchors, the centres of
+    k-means, with adaptive-neighbour weights; that is our choice. Time is O(n m d) for the graph of n rows, m anchors
+    and d features, and O(n + m^3) per update; memory is O(n n_neighbors n_clusters + m^2 + m d), so about twenty
+    million rows beyond X on 24 GB.
 
-    Unlike in the release, an update that gave too many components is taken back, the weight of the cut starts where it
-    has some effect and is bisected once it turns, components are counted exactly, and rows get more neighbours where
-    the first graph already has too many components.
+    Unlike in the release, an update that gave too many components is undone, the weight of the cut starts where it has
+    some effect and is bisected once it turns, components are counted exactly, and rows get more neighbours if the first
+    graph already has too many components.
 
     Parameters
     ----------
@@ -77,7 +62,7 @@ class SOBG(SingleViewBaseline):
     anchors_ : ndarray of shape (n_anchors, n_features)
         Anchors.
     n_components_ : int
-        Connected components of the graph; ``n_clusters`` unless a warning was given.
+        Connected components of the graph; ``n_clusters`` unless there was a warning.
     n_iter_ : int
         Updates of the graph; at least one is counted.
     history_ : ndarray of shape (n_updates, 3)
@@ -103,20 +88,14 @@ class SOBG(SingleViewBaseline):
     max_iter: int = parameter(COUNT, default=30)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        n_anchors = self._count_anchors(n_samples)
-        per_row = forced_numbers(min(self.n_neighbors, n_anchors), self.n_clusters)
-        choice = sampling_memory(n_samples, n_anchors, n_features)
-        return anchor_graph_memory(n_samples, n_anchors, n_features, per_row, choice)
+        wanted = count_anchors(self.n_anchors, n_samples, self.n_clusters)
+        per_row = forced_numbers(min(self.n_neighbors, wanted), self.n_clusters)
+        n_sampled = graphs.sample_size(n_samples, wanted)
+        return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
 
-    def _count_anchors(self, n_samples: int) -> int:
-        if isinstance(self.n_anchors, str):
-            return min(max(int(np.sqrt(n_samples * self.n_clusters)), self.n_clusters + 1), n_samples)
-        return min(int(self.n_anchors), n_samples)
-
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
-        wanted = self._count_anchors(X.shape[0])
-        anchors = sampled_anchors(X, wanted, random_state)
+        anchors = graphs.sampled_anchors(X, count_anchors(self.n_anchors, X.shape[0], self.n_clusters), random_state)
         found = structured_graph(self._first_graph(X, anchors), self.n_clusters, self.weight, self.max_iter)
         count, labels, _ = graph_components(found.graph[:, found.embedding.column_sums > 0])
         if not found.reached:
@@ -140,26 +119,35 @@ class SOBG(SingleViewBaseline):
         most = len(anchors) - 1
         if most < self.n_clusters:
             # Not more anchors than clusters: every row belongs to the nearest.
-            owners = weigh_many(X, anchors, 1).indices[:, 0] if most else np.zeros(X.shape[0], dtype=np.intp)
-            parts = (np.ones(len(owners)), owners, np.arange(len(owners) + 1))
-            return sparse.csr_array(parts, shape=(len(owners), len(anchors)))
+            owners = (
+                graphs.weigh_neighbors(X, anchors, 1).indices[:, 0] if most else np.zeros(X.shape[0], dtype=np.intp)
+            )
+            return graphs.nearest_graph(owners, len(anchors))
         width = min(self.n_neighbors, most)
-        graph = weigh_many(X, anchors, width).as_graph(len(anchors))
-        while width < most and _count_components(graph) > self.n_clusters:
+        while True:
+            graph = graphs.weigh_neighbors(X, anchors, width).as_graph(len(anchors))
+            used = np.asarray(graph.sum(axis=0)).ravel() > 0
+            if width == most or graph_components(graph[:, used])[0] <= self.n_clusters:
+                return graph
             width = min(2 * width, most)
-            graph = weigh_many(X, anchors, width).as_graph(len(anchors))
-        return graph
+
+
+def count_anchors(wanted: int | str, n_samples: int, n_clusters: int) -> int:
+    """Return the number of anchors; "auto" is floor(sqrt(n_samples n_clusters)), more than clusters."""
+    if isinstance(wanted, str):
+        wanted = max(int(np.sqrt(n_samples * n_clusters)), n_clusters + 1)
+    return min(int(wanted), n_samples)
 
 
 @dataclass(frozen=True)
 class SimplexSide:
     """Weights on the simplex that one side of the graph puts on the other."""
 
-    # Shape (n_entries,). Where weights may be, all entries of one owner next to each other.
+    # Shape (n_entries,). Rows and columns of the entries that may have weight, grouped by owner.
     rows: Indices
     columns: Indices
     sizes: Indices  # Shape (n_owners,). How many entries belong to each owner, at least one.
-    wanted: Array  # Shape (n_entries,). What the weights are to be near.
+    wanted: Array  # Shape (n_entries,). What the weights should be near.
     pull: float  # The weights of an owner are the projection of ``wanted - weight * pull * distance`` on the simplex.
 
     def weights(self, weight: float, row_points: Array, column_points: Array) -> Array:
@@ -176,17 +164,12 @@ class SimplexSide:
 
 @dataclass(frozen=True)
 class ForcingProblem:
-    """Both sides of a graph, whose mean it is, at unit row sums if ``unit_rows``."""
+    """The two sides of a graph, which is their mean, with row sums of one if ``unit_rows``."""
 
     row_side: SimplexSide
     column_side: SimplexSide
     shape: tuple[int, int]
     unit_rows: bool
-
-    def updated(self, weight: float, row_points: Array, column_points: Array) -> sparse.csr_array:
-        """Return the graph at a weight of the cut, given the embedded rows and columns."""
-        sides = (self.row_side, self.column_side)
-        return self.joined(*(side.weights(weight, row_points, column_points) for side in sides))
 
     def joined(self, row_weights: Array, column_weights: Array) -> sparse.csr_array:
         """Return the mean of two sides; zeros are not stored."""
@@ -205,19 +188,17 @@ class ForcedGraph:
     """A graph, its embedding, and how it was reached."""
 
     graph: sparse.csr_array  # Shape (n_rows, n_columns).
-    embedding: BipartiteEmbedding
-    reached: bool  # Whether the graph has the number of components asked for.
-    # Shape (n_updates, 3). Weight of the cut, and then the sums of the first k and k + 1 squared singular values.
-    history: Array
+    embedding: graphs.BipartiteEmbedding
+    reached: bool  # Whether the graph has the wanted number of components.
+    history: Array  # Shape (n_updates, 3). Weight of the cut, sums of the first k and k + 1 squared singular values.
 
 
 def structured_graph(
     graph: sparse.csr_array, n_components: int, weight: float = 0.1, max_updates: int = 30
 ) -> ForcedGraph:
-    """Change a graph between two sides until it has so many connected components.
+    """Change a graph between two sides until it has so many connected components; links are only taken away.
 
-    Every row is drawn to its weights in the given graph at sum one, and every column to its own at sum one; the result
-    is the mean of both sides. Links are only ever taken away.
+    Rows and columns are each drawn to their own weights in the given graph, at sum one; the result is the mean of both.
     """
     n_rows, n_columns = graph.shape
     by_rows = sparse.csr_array(graph, dtype=np.float64)
@@ -227,16 +208,9 @@ def structured_graph(
     if not row_sizes.all():
         raise ValueError(f"row {int(row_sizes.argmin())} of the graph has no weight; drop it or give it some")
     used = np.flatnonzero(column_sizes)
-    row_side = SimplexSide(
-        np.repeat(np.arange(n_rows), row_sizes), by_rows.indices, row_sizes, _at_unit_sums(by_rows), 0.5
-    )
-    column_side = SimplexSide(
-        by_columns.indices,
-        np.repeat(np.arange(n_columns), column_sizes),
-        column_sizes[used],
-        _at_unit_sums(by_columns),
-        0.5,
-    )
+    rows, columns = np.repeat(np.arange(n_rows), row_sizes), np.repeat(np.arange(n_columns), column_sizes)
+    row_side = SimplexSide(rows, by_rows.indices, row_sizes, _at_unit_sums(by_rows), 0.5)
+    column_side = SimplexSide(by_columns.indices, columns, column_sizes[used], _at_unit_sums(by_columns), 0.5)
     problem = ForcingProblem(row_side, column_side, (n_rows, n_columns), unit_rows=False)
     start = problem.joined(row_side.wanted, column_side.wanted)
     return force_components(problem, start, n_components, weight, max_updates)
@@ -245,10 +219,6 @@ def structured_graph(
 def _at_unit_sums(graph: sparse.csr_array) -> Array:
     """Return the entries of a graph, divided by the sums of their rows."""
     return np.asarray(graph.data / np.repeat(np.asarray(graph.sum(axis=1)).ravel(), np.diff(graph.indptr)))
-
-
-def _count_components(graph: sparse.csr_array) -> int:
-    return graph_components(graph[:, np.asarray(graph.sum(axis=0)).ravel() > 0])[0]
 
 
 def force_components(
@@ -260,21 +230,19 @@ def force_components(
     *,
     published: bool = False,
 ) -> ForcedGraph:
-    """Update a graph until it has so many connected components.
+    """Update a graph until it has so many connected components; ``start`` is returned if it already has.
 
-    Every row has weights on the simplex over some columns, near given ones, and so has every column over some rows; the
-    graph is the mean of both. A penalty on the cut, ``weight`` times Tr(F'LF) with the leading vectors F of the graph,
-    moves weight to pairs that are embedded near each other and drives others to zero. It is raised while the graph has
-    too few components, and lowered while it has too many, with one update of the graph for every value of the weight.
+    A penalty on the cut, ``weight`` times Tr(F'LF) with the leading vectors F of the graph, moves weight to pairs that
+    are embedded near each other and drives others to zero. It is raised while the graph has too few components and
+    lowered while it has too many, with one update of the graph per value. The first weight is at least one that has
+    some effect.
 
-    ``start`` is returned as it is if it has so many components; ``weight``, the first one, is raised to where it has
-    some effect. ``published`` follows the release of K-Multiple-Means: vectors come from the whole matrix, components
-    are counted by singular values that are one up to 1e-6, the first update compares vectors that are not divided by
-    the roots of the sums, and after an update that gave too many components the next goes on from it, instead of from
-    the graph before.
+    ``published`` follows the release of K-Multiple-Means: vectors come from the whole matrix, components are counted by
+    singular values that are one up to 1e-6, the first update compares vectors that are not divided by the roots of the
+    sums, and an update that gave too many components is not undone.
     """
     history: list[tuple[float, float, float]] = []
-    embed = embed_small_graph if published else embed_graph
+    embed = embed_small_graph if published else graphs.embed_graph
     graph, embedding = start, embed(start, n_components)
     verdict = _tolerant_verdict if published else _exact_verdict
     if verdict(embedding, n_components) == 0:
@@ -285,7 +253,7 @@ def force_components(
         weight = max(weight, _FIRST_EFFECT / effect) if effect > 0 else weight
     factor, last = _FIRST_FACTOR, 0
     for _ in range(max_updates):
-        graph = problem.updated(weight, *points)
+        graph = problem.joined(*(side.weights(weight, *points) for side in (problem.row_side, problem.column_side)))
         embedding = embed(graph, n_components)
         sums = np.cumsum(embedding.squares)[-2:]
         history.append((weight, float(sums[0]), float(sums[1])))
@@ -302,13 +270,12 @@ def force_components(
     return ForcedGraph(graph, embedding, False, np.array(history))
 
 
-def embed_small_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbedding:
-    """Embed both sides by a singular value decomposition of the whole matrix, as the authors' programs do.
+def embed_small_graph(graph: sparse.csr_array, n_vectors: int) -> graphs.BipartiteEmbedding:
+    """Embed both sides by a singular value decomposition of the whole matrix, up to 2^22 pairs.
 
-    Where singular values are equal, which vectors of their space are found is a matter of the algorithm; with this one
-    runs of these programs can be followed. Graphs of more than 2^22 pairs go through :func:`embed_graph`.
+    The authors' programs do so, and vectors of equal singular values depend on the algorithm.
     """
-    found = embed_graph(graph, n_vectors)
+    found = graphs.embed_graph(graph, n_vectors)
     if graph.shape[0] * graph.shape[1] > _SMALL_GRAPH or n_vectors >= min(graph.shape):
         return found
     scaled = reciprocal(np.sqrt(found.row_sums))[:, None] * graph.toarray() * reciprocal(np.sqrt(found.column_sums))
@@ -323,18 +290,18 @@ def embed_small_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbed
 
 
 def forced_numbers(width: int, n_components: int) -> float:
-    """Return about how many numbers per row driving a graph takes, if rows have ``width`` entries each."""
+    """Return about how many numbers per row :func:`force_components` takes, for ``width`` entries per row."""
     return width * (9 + 1.6 * n_components)
 
 
 def project_segments(values: Array, sizes: Indices) -> Array:
-    """Project every segment of a vector on the simplex, as ``project_rows`` does with rows."""
+    """Project every segment of a vector on the simplex."""
     if (sizes == sizes[0]).all():
         return project_rows(values.reshape(len(sizes), -1)).ravel()
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     owners = np.repeat(np.arange(len(sizes)), sizes)
-    # A constant does not change the result. What is more than one below the largest gets nothing, however far below;
-    # near zero the sums, which run over all segments, keep their digits.
+    # A constant does not change the result. What is more than one below the largest gets nothing, however far below.
+    # The sums run over all segments; near zero they keep their digits.
     shifted = values - np.maximum.reduceat(values, starts)[owners]
     shifted[shifted < -1.0] = -2.0
     order = np.lexsort((-shifted, owners))
@@ -346,12 +313,12 @@ def project_segments(values: Array, sizes: Indices) -> Array:
     return np.asarray(np.maximum(shifted - thresholds[starts + kept - 1][owners], 0.0))
 
 
-def _exact_verdict(embedding: BipartiteEmbedding, wanted: int) -> int:
-    """Return 1 if the graph has too few components, -1 if too many, and 0 if it has as many as wanted."""
+def _exact_verdict(embedding: graphs.BipartiteEmbedding, wanted: int) -> int:
+    """Return 1 if the graph has too few components, -1 if too many, and 0 otherwise."""
     return int(np.sign(wanted - embedding.n_components))
 
 
-def _tolerant_verdict(embedding: BipartiteEmbedding, wanted: int) -> int:
+def _tolerant_verdict(embedding: graphs.BipartiteEmbedding, wanted: int) -> int:
     sums = np.cumsum(embedding.squares)[-2:]
     if sums[0] < wanted - _PUBLISHED_TOLERANCE:
         return 1
@@ -361,9 +328,8 @@ def _tolerant_verdict(embedding: BipartiteEmbedding, wanted: int) -> int:
 def project_rows(values: NDArray[Any]) -> Array:
     """Return, for every row v, the x >= 0 with sum one that minimises |x - v|^2.
 
-    With v in descending order u and its running sums C_j, the threshold is theta = (C_r - 1) / r for the largest r with
-    u_r > theta_r, and x = max(v - theta, 0). Minus infinity stands for an entry that must stay zero; every row needs a
-    finite entry. O(m log m) per row of m entries.
+    With v in descending order u and its running sums C_j, x = max(v - theta, 0) for theta = (C_r - 1) / r and the
+    largest r with u_r > theta_r. Minus infinity marks an entry that must stay zero.
     """
     v = np.asarray(values, dtype=np.float64)
     # The result does not change when a constant is added to a row; near zero sums keep their digits.

@@ -4,37 +4,29 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from sklearn import cluster
 from sklearn.neighbors import kneighbors_graph
 
-from kedge.baselines.base import (
-    SingleViewBaseline,
-    baseline,
-    parameter,
-)
+from kedge.baselines.base import SingleViewBaseline, baseline, parameter
 from kedge.core.rows import View
 from kedge.parameters import COUNT, POSITIVE, one_of
 from kedge.user_warnings import warn_convergence
 
 
-@baseline(
-    "spectral clustering of scikit-learn",
-    cost="n^2 d",
-)
+@baseline("spectral clustering of scikit-learn", cost="n^2 d")
 class SpectralClustering(SingleViewBaseline):
-    """Spectral clustering of a neighbour graph or of a Gaussian kernel; scikit-learn's, under the terms of the others.
+    """Spectral clustering of a neighbour graph or a Gaussian kernel; scikit-learn's, with the interface of the others.
 
-    The eigenvectors of the normalised graph between all rows are clustered by k-means. With neighbours O(n^2 d) time at
-    worst, for the search, and memory in proportion to n; with the kernel two n x n matrices, so some 38,000 rows on
-    24 GB. Where the graph is in pieces, scikit-learn may mix their eigenvectors; a warning says so.
+    k-means clusters the eigenvectors of the normalised graph between all rows. With neighbours it takes at most
+    O(n^2 d) time, for the search, and memory in proportion to n; with the kernel two n x n matrices, so about 38,000
+    rows on 24 GB. If the graph is in pieces, scikit-learn may mix their eigenvectors; a warning says so.
 
     Parameters
     ----------
     affinity : {"nearest_neighbors", "rbf"}, default="nearest_neighbors"
         The graph: an edge to each of the nearest rows, or exp(-gamma |x - y|^2) between all.
     n_neighbors : int, default=10
-        Neighbours of a row, itself among them; capped by the number of rows.
+        Neighbours of a row, including itself; at most the number of rows.
     gamma : float or None, default=None
         Of the kernel; None means one over twice the mean squared distance between rows.
     n_init : int, default=10
@@ -68,7 +60,7 @@ class SpectralClustering(SingleViewBaseline):
         edges = n_samples**2 if self.affinity == "rbf" else 4 * n_samples * self.n_neighbors
         return 8 * (2 * edges + n_samples * (n_features + 4 * self.n_clusters))
 
-    def _cluster(self, X: View, random_state: RandomState) -> dict[str, Any]:
+    def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         model = cluster.SpectralClustering(
             self.n_clusters, gamma=self._width(X), n_init=self.n_init, random_state=random_state
         )
@@ -94,6 +86,6 @@ class SpectralClustering(SingleViewBaseline):
             return float(self.gamma)
         # The mean squared distance of two rows is twice the mean squared distance to the mean.
         mean = np.asarray(X.mean(axis=0)).ravel()
-        squares = float((X.multiply(X) if hasattr(X, "multiply") else X * X).sum()) / X.shape[0]
+        squares = float((X * X).sum()) / X.shape[0]
         spread = 2.0 * (squares - float(mean @ mean))
         return 0.5 / spread if spread > 0 else 1.0

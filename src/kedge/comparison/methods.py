@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
 
-from kedge.baselines.memory import refuse
-from kedge.baselines.registry import available
+from kedge.baselines import available
+from kedge.baselines.base import refuse
 from kedge.comparison.result import MethodResult, spell_out
 from kedge.core.rows import side_by_side
 from kedge.inputs import Views
