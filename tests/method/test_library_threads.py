@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from kedge import MSGL, SGL
 
-views = [sparse.random_array((1500, 300), density=0.1, format="csr", rng=seed) for seed in (0, 1)]
+views = [sparse.random_array((500, 300), density=0.1, format="csr", rng=seed) for seed in (0, 1)]
 several = MSGL(4, random_state=0).fit(views)
 dense = SGL(4, scale="zscore", random_state=0).fit(views[0].toarray())
 parts = (several.graph_.data, several.labels_, dense.graph_.data, dense.labels_)

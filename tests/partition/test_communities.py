@@ -60,9 +60,9 @@ def test_communities_of_digits_are_the_digits(digits):
     assert nmi(y, labels) > 0.85
 
 
-@pytest.mark.parametrize("k", [1, 2, 7, 10, 60, 500, 1797])
+@pytest.mark.parametrize("k", [1, 2, 7, 10, 60, 400])
 def test_number_of_clusters_is_kept_exactly(digits, k):
-    labels = kedge.communities(digits[0], k, random_state=0)
+    labels = kedge.communities(digits[0][:400, :400], k, random_state=0)
     np.testing.assert_array_equal(np.unique(labels), np.arange(k))
     assert labels[0] == 0
 
