@@ -57,7 +57,11 @@ def names_for(page, rng):
     return names | small_views(rng) if page == "several_views.md" else names
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [PAGES[0], *(pytest.param(page, marks=pytest.mark.check) for page in PAGES[1:] if programs_of(page))],
+    ids=lambda page: page.name,
+)
 def test_programs_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fit_here(monkeypatch)

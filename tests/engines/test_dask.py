@@ -45,7 +45,14 @@ def assert_same(model, whole):
     np.testing.assert_allclose(model.graph_.compute().toarray(), whole.graph_.toarray(), atol=1e-10)
 
 
-@pytest.mark.parametrize("options", [{}, {"beta": 0.5}, {"structure": "exact", "scale": "zscore"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        pytest.param({"beta": 0.5}, marks=pytest.mark.check),
+        pytest.param({"structure": "exact", "scale": "zscore"}, marks=pytest.mark.check),
+    ],
+)
 def test_worker_processes_give_the_result_of_one_machine(client, options):
     whole, model = (SGL(10, random_state=0, **options).fit(rows) for rows in (X, cut(X)))
     assert_same(model, whole)
@@ -65,6 +72,7 @@ def test_several_views_with_gaps(client):
     np.testing.assert_array_equal(model.predict([None, cut(X[:, 30:])]).compute(), whole.predict([None, X[:, 30:]]))
 
 
+@pytest.mark.check
 def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(client):
     options = {"beta": 0.5, "tol": 0.0, "max_iter": 6, "random_state": 0}
     killed = []

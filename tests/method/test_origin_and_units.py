@@ -15,11 +15,6 @@ FLAT = make_blobs(200, centers=5, n_features=3, cluster_std=1.0, random_state=1)
 ROWS = {"digits": DIGITS, "blobs": BLOBS, "blobs in few dimensions": FLAT}
 
 
-@pytest.fixture(params=list(ROWS))
-def rows(request):
-    return ROWS[request.param]
-
-
 @cache
 def plain_fit(name, n_clusters):
     return SGL(n_clusters, random_state=0).fit(ROWS[name])
@@ -69,8 +64,11 @@ def test_given_anchors_are_in_the_units_of_the_rows():
     np.testing.assert_allclose(SGL(5, anchors=BLOBS[::10], random_state=0).fit(BLOBS).anchors_, BLOBS[::10], atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"structure": "exact"}, {"beta": 0.1}])
-def test_typing_the_number_of_anchors_that_auto_chooses_changes_nothing(rows, options):
+@pytest.mark.parametrize(
+    ("name", "options"), [*((name, {}) for name in ROWS), ("blobs", {"structure": "exact"}), ("blobs", {"beta": 0.1})]
+)
+def test_typing_the_number_of_anchors_that_auto_chooses_changes_nothing(name, options):
+    rows = ROWS[name]
     auto = SGL(5, random_state=0, **options).fit(rows)
     typed = SGL(5, n_anchors=int(auto.anchor_set_sizes_[0]), random_state=0, **options).fit(rows)
     np.testing.assert_array_equal(auto.anchor_set_sizes_, typed.anchor_set_sizes_)
