@@ -15,6 +15,13 @@ from kedge.metrics import clustering_accuracy
 X, Y = make_union_of_subspaces(400, n_subspaces=3, dim=3, ambient_dim=12, orthogonal=True, random_state=0)
 
 
+OUTSIDE = [
+    ("out_labels_kappa1", "kappa1", "in_labels"),
+    ("out_labels_kappa2", "kappa2", "in_labels"),
+    ("out_labels_with_true_in_labels_kappa2", "kappa2", "y"),
+]
+
+
 @pytest.fixture(params=["mnist", "covtype"])
 def release(request):
     name = request.param
@@ -38,20 +45,14 @@ def test_coefficients_and_embedding_equal_the_release(release):
 
 
 @pytest.mark.needs("data", "published")
-@pytest.mark.parametrize(
-    ("recorded", "ridge", "labels"),
-    [
-        ("out_labels_kappa1", "kappa1", "in_labels"),
-        ("out_labels_kappa2", "kappa2", "in_labels"),
-        ("out_labels_with_true_in_labels_kappa2", "kappa2", "y"),
-    ],
-)
-def test_new_rows_get_the_labels_of_the_release(release, recorded, ridge, labels):
-    parts, rows = release
-    known = parts[labels][:300].astype(np.int64)
-    for kind in (np.asarray, sparse.csr_array):
-        found = classify_by_residual(kind(rows[300:]), kind(rows[:300]), known, float(parts[ridge]))
-        np.testing.assert_array_equal(found, parts[recorded])
+def test_new_rows_get_the_labels_of_the_release(subtests, release):
+    for recorded, ridge, labels in OUTSIDE:
+        with subtests.test(recorded=recorded, ridge=ridge, labels=labels):
+            parts, rows = release
+            known = parts[labels][:300].astype(np.int64)
+            for kind in (np.asarray, sparse.csr_array):
+                found = classify_by_residual(kind(rows[300:]), kind(rows[:300]), known, float(parts[ridge]))
+                np.testing.assert_array_equal(found, parts[recorded])
 
 
 @pytest.mark.parametrize("shape", [(40, 6), (20, 50)])

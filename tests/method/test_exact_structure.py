@@ -119,8 +119,9 @@ def test_as_many_distinct_rows_as_clusters_is_enough():
 
 
 @pytest.mark.needs("data")
-@pytest.mark.parametrize("name", ["TR11", "TR45"])
-def test_sparse_documents(name):
-    X, y = load_sparse(find_data(f"{name}.npz"))
-    k = len(np.unique(y))
-    assert_exactly_k_components(SGL(k, n_anchors=5 * k, structure="exact", random_state=0).fit(X), k)
+def test_sparse_documents(subtests):
+    for name in ("TR11", "TR45"):
+        with subtests.test(name=name):
+            X, y = load_sparse(find_data(f"{name}.npz"))
+            k = len(np.unique(y))
+            assert_exactly_k_components(SGL(k, n_anchors=5 * k, structure="exact", random_state=0).fit(X), k)
