@@ -107,9 +107,10 @@ def test_no_substitute_is_loaded_under_the_name_of_the_paper(subtests, monkeypat
                 load(name, download=False)
 
 
-@pytest.mark.parametrize(("name", "substitute"), [("pokerhand", "Pokerhand_synth.npz"), ("mnist", "ORL.npz")])
-def test_a_substitute_renamed_to_the_name_of_the_paper_is_refused(name, substitute, monkeypatch, tmp_path):
-    (tmp_path / find_dataset(name).file_name).symlink_to(find_data(substitute))
-    monkeypatch.setenv("KEDGE_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match=f"{find_dataset(name).file_name}.*(does not hold {name}|has shape)"):
-        load(name)
+def test_a_substitute_renamed_to_the_name_of_the_paper_is_refused(subtests, monkeypatch, tmp_path):
+    for name, substitute in (("pokerhand", "Pokerhand_synth.npz"), ("mnist", "ORL.npz")):
+        with subtests.test(name=name, substitute=substitute):
+            (tmp_path / find_dataset(name).file_name).symlink_to(find_data(substitute))
+            monkeypatch.setenv("KEDGE_DATA", str(tmp_path))
+            with pytest.raises(ValueError, match=f"{find_dataset(name).file_name}.*(does not hold {name}|has shape)"):
+                load(name)
