@@ -73,7 +73,6 @@ def test_libraries_are_held_to_one_thread_and_released():
     assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
-def test_blocks_depend_on_the_columns_alone():
-    assert rows_per_block(50) == rows_per_block(50)
+def test_blocks_of_more_columns_have_fewer_rows():
     assert rows_per_block(1) == block_rows.MOST_ROWS
     assert rows_per_block(1000) == 1000
