@@ -9,4 +9,4 @@ settings.load_profile("test")
 
 def examples(few: int) -> int:
     """Return the number of examples under the profile that pytest was started with."""
-    return 5 * few if settings.get_current_profile_name() == "check" else few
+    return 4 * few if settings.get_current_profile_name() == "check" else few
