@@ -41,7 +41,7 @@ def find_data(name: str) -> Path:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks: what a test needs, and whether it is too long for ``make test``."""
-    config.addinivalue_line("markers", "check: takes long; ``make check`` runs it and ``make test`` does not")
+    config.addinivalue_line("markers", "check: takes long, even 'minutes'; make check runs it, make test does not")
     config.addinivalue_line(
         "markers", "needs(what): skipped without 'data', 'published' (outputs of releases), 'browser' or 'linux'"
     )
@@ -50,6 +50,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def needs_array_api(item: pytest.Item) -> bool:
     """Return whether a check of scikit-learn runs only when SciPy was imported with SCIPY_ARRAY_API=1."""
     return "check_array_api" in item.name
+
+
+def turn_of(item: pytest.Item) -> int:
+    """Return when a test begins: the longest first, so that no worker waits for it at the end."""
+    mark = item.get_closest_marker("check")
+    return 2 if mark is None else 0 if "minutes" in mark.args else 1
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -62,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if any(folder in item.path.parents for folder in CHECK_FOLDERS):
             item.add_marker("check")
-    items.sort(key=lambda item: item.get_closest_marker("check") is None)
+    items.sort(key=turn_of)
     present = {
         "data": any(folder.is_dir() for folder in DATA_FOLDERS),
         "published": any(folder.is_dir() for folder in PUBLISHED),
