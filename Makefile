@@ -1,4 +1,4 @@
-# `make demo` and `make test` set everything up on a machine with Python 3.11+, a C++20 compiler and make.
+# Every target sets up what it needs on a machine with Python 3.11+, a C++20 compiler and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 DEMO := demo
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
-.PHONY: demo test browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines bench-quality \
+.PHONY: demo test check browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines bench-quality \
 	bench-communities bench-paper docs sanitize clean
 .DELETE_ON_ERROR:
 
@@ -22,8 +22,16 @@ demo: $(INSTALLED)
 	$(BIN)/python examples/digits_views.py $(DEMO)/digits
 	$(BIN)/kedge fit $(DEMO)/digits -k 10 --label-column digit --out $(DEMO)/run --report --overwrite
 
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# What the core does, in a few minutes.
 test: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(PYTEST) -m "not check"
+
+# All tests: also the site and its gallery, the benchmarks on tiny data, the report in a browser, killed processes, memory,
+# and more random examples.
+check: $(INSTALLED)
+	$(PYTEST) --hypothesis-profile check
 
 # Debian's Chromium and its driver, without which the tests of the report in a browser are skipped.
 browser:

@@ -5,17 +5,17 @@ import shutil
 import sys
 from pathlib import Path
 
+import fuzzing  # noqa: F401  (sets how Hypothesis draws, once)
 import numpy as np
 import pytest
-from hypothesis import settings
 from scipy import sparse
 
 from kedge.kernels import available_kernels
 
-settings.register_profile("kedge", deadline=None, print_blob=True)
-settings.load_profile("kedge")
-
-GOLDEN = Path(__file__).parent / "golden"
+TESTS = Path(__file__).parent
+# Folders whose tests are all part of ``make check`` only.
+CHECK_FOLDERS = [TESTS / "benchmarks"]
+GOLDEN = TESTS / "golden"
 DATA_FOLDERS = [Path(p) for p in os.environ.get("KEDGE_DATA", "").split(os.pathsep) if p] + [
     Path(__file__).parents[2] / "shared" / "data"
 ]
@@ -40,14 +40,35 @@ def find_data(name: str) -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the one mark for what may be absent on a user's machine."""
+    """Register the marks: what a test needs, and whether it is too long for ``make test``."""
+    config.addinivalue_line("markers", "check: takes long, even 'minutes'; make check runs it, make test does not")
     config.addinivalue_line(
         "markers", "needs(what): skipped without 'data', 'published' (outputs of releases), 'browser' or 'linux'"
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what the machine lacks, by name."""
+def needs_array_api(item: pytest.Item) -> bool:
+    """Return whether a check of scikit-learn runs only when SciPy was imported with SCIPY_ARRAY_API=1."""
+    return "check_array_api" in item.name
+
+
+def turn_of(item: pytest.Item) -> int:
+    """Return when a test begins: the longest first, so that no worker waits for it at the end."""
+    mark = item.get_closest_marker("check")
+    return 2 if mark is None else 0 if "minutes" in mark.args else 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the long tests and start with them, and skip what the machine lacks, by name."""
+    if os.environ.get("SCIPY_ARRAY_API") != "1":
+        # tests/common/test_array_api.py runs these in a process of their own.
+        config.hook.pytest_deselected(items=list(filter(needs_array_api, items)))
+        items[:] = [item for item in items if not needs_array_api(item)]
+    for item in items:
+        if any(folder in item.path.parents for folder in CHECK_FOLDERS):
+            item.add_marker("check")
+    items.sort(key=turn_of)
     present = {
         "data": any(folder.is_dir() for folder in DATA_FOLDERS),
         "published": any(folder.is_dir() for folder in PUBLISHED),

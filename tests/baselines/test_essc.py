@@ -1,6 +1,6 @@
 """ESSC solves the l1 problem to its optimality condition, its steps are exact, and it separates subspaces."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -68,12 +68,12 @@ CASES = [(case, solver) for case in ("lin_l20", "lin_l2", "linaff_l5") for solve
 
 
 @pytest.mark.needs("published")
-@pytest.mark.parametrize(("case", "solver"), [*CASES, ("aff_l20", "exact")])
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_coefficients_equal_the_recorded_exact_ones(case, solver, kind, release):
-    coefficients, objective = solve_recorded(release, case, kind, solver)
-    np.testing.assert_allclose(coefficients, release[f"{case}_C_exact"].T, rtol=0, atol=1e-5)
-    assert objective == pytest.approx(float(release[f"{case}_objective"]), rel=1e-7)
+def test_coefficients_equal_the_recorded_exact_ones(subtests, release):
+    for (case, solver), kind in product([*CASES, ("aff_l20", "exact")], [np.asarray, sparse.csr_array]):
+        with subtests.test(case=case, solver=solver, kind=kind.__name__):
+            coefficients, objective = solve_recorded(release, case, kind, solver)
+            np.testing.assert_allclose(coefficients, release[f"{case}_C_exact"].T, rtol=0, atol=1e-5)
+            assert objective == pytest.approx(float(release[f"{case}_objective"]), rel=1e-7)
 
 
 @pytest.mark.needs("published")

@@ -17,6 +17,7 @@ METHODS = [method.estimator for method in available()]
 X, Y = make_union_of_subspaces(90, n_subspaces=3, dim=2, ambient_dim=12, random_state=0)
 
 
+@pytest.mark.check
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([method() for method in METHODS])

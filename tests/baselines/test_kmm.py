@@ -43,30 +43,33 @@ def fitted(release):
 
 
 @pytest.mark.needs("published")
-@pytest.mark.parametrize("run", RUNS)
-def test_first_graph_and_first_weight_equal_the_release(release, run):
-    X, _ = rows_of(release, run)
-    first = X[release[f"{run}_init_idx0"]]
-    _, graph, weight = _forcing_problem(weigh_both_ways(X, first, 5), published=True)
-    np.testing.assert_allclose(graph.toarray(), release[f"{run}_Sinit"], atol=1e-10)
-    assert weight == pytest.approx(release[f"{run}_hist_outer_inner_m_lambda_fn1_fn2"][0, 3], rel=1e-10)
+def test_first_graph_and_first_weight_equal_the_release(subtests, release):
+    for run in RUNS:
+        with subtests.test(run=run):
+            X, _ = rows_of(release, run)
+            first = X[release[f"{run}_init_idx0"]]
+            _, graph, weight = _forcing_problem(weigh_both_ways(X, first, 5), published=True)
+            np.testing.assert_allclose(graph.toarray(), release[f"{run}_Sinit"], atol=1e-10)
+            assert weight == pytest.approx(release[f"{run}_hist_outer_inner_m_lambda_fn1_fn2"][0, 3], rel=1e-10)
 
 
 @pytest.mark.needs("published")
-@pytest.mark.parametrize("run", RUNS)
-def test_published_recipe_follows_the_release_step_by_step(release, fitted, run):
-    count = int(release[f"{run}_n_steps_reproduced_by_independent_numpy"])
-    recorded = release[f"{run}_hist_outer_inner_m_lambda_fn1_fn2"][:, [0, 2, 3, 4, 5]]
-    np.testing.assert_allclose(fitted[run].history_[:count], recorded[:count], rtol=1e-6)
+def test_published_recipe_follows_the_release_step_by_step(subtests, release, fitted):
+    for run in RUNS:
+        with subtests.test(run=run):
+            count = int(release[f"{run}_n_steps_reproduced_by_independent_numpy"])
+            recorded = release[f"{run}_hist_outer_inner_m_lambda_fn1_fn2"][:, [0, 2, 3, 4, 5]]
+            np.testing.assert_allclose(fitted[run].history_[:count], recorded[:count], rtol=1e-6)
 
 
 @pytest.mark.needs("published")
-@pytest.mark.parametrize("run", STABLE)
-def test_published_recipe_ends_like_the_release(release, fitted, run):
-    model = fitted[run]
-    assert len(model.history_) == len(release[f"{run}_hist_outer_inner_m_lambda_fn1_fn2"])
-    assert adjusted_rand_score(release[f"{run}_labels"], model.labels_) == 1
-    np.testing.assert_allclose(model.graph_.toarray(), release[f"{run}_Z"], atol=1e-8)
+def test_published_recipe_ends_like_the_release(subtests, release, fitted):
+    for run in STABLE:
+        with subtests.test(run=run):
+            model = fitted[run]
+            assert len(model.history_) == len(release[f"{run}_hist_outer_inner_m_lambda_fn1_fn2"])
+            assert adjusted_rand_score(release[f"{run}_labels"], model.labels_) == 1
+            np.testing.assert_allclose(model.graph_.toarray(), release[f"{run}_Z"], atol=1e-8)
 
 
 def test_weights_are_projections_of_distances_with_as_many_entries_as_neighbours():

@@ -34,37 +34,38 @@ def released_views(file, data):
 
 @pytest.mark.needs("data", "published")
 @pytest.mark.filterwarnings("ignore:the graph between rows has:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("run", RUNS)
-def test_graph_iterations_and_embedding_equal_the_release(run):
-    with np.load(find_published("mlrssc_150.npz"), allow_pickle=False) as file:
-        views = list(released_views(file, run.split("_")[0]))
-        recorded = {key.removeprefix(f"{run}_"): file[key] for key in file.files if key.startswith(f"{run}_")}
-    low_rank, sparsity, agreement = recorded["lambda"]
-    width = 1.0
-    if "sigma" in recorded:
-        dense = [view.toarray() if sparse.issparse(view) else view for view in views]
-        width = [s / np.median(pdist(view)) for s, view in zip(recorded["sigma"], dense, strict=True)]
-    model = MLRSSC(
-        recorded["embedding"].shape[1],
-        consensus=str(recorded["kind"]),
-        kernel=str(recorded["kernel"]).lower(),
-        kernel_width=width,
-        low_rank=float(low_rank),
-        sparsity=float(sparsity),
-        agreement=float(agreement),
-        penalty=float(recorded["mu0"]),
-        penalty_growth=float(recorded["rho"]),
-        max_penalty=float(recorded["max_mu"]),
-        tol=float(recorded["err_thr"]),
-        centroid_update="accumulated",
-        scale="none",
-        random_state=0,
-    ).fit(views)
-    assert model.n_iter_ == int(recorded["niter"])
-    np.testing.assert_allclose(model.affinity_[np.triu_indices(150)], recorded["affinity_upper"], atol=1e-9)
-    if run.startswith("cal150") or run == "cite150_c5":
-        found, expected = model.embedding_, recorded["embedding"]
-        np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-6)
+def test_graph_iterations_and_embedding_equal_the_release(subtests):
+    for run in RUNS:
+        with subtests.test(run=run):
+            with np.load(find_published("mlrssc_150.npz"), allow_pickle=False) as file:
+                views = list(released_views(file, run.split("_")[0]))
+                recorded = {key.removeprefix(f"{run}_"): file[key] for key in file.files if key.startswith(f"{run}_")}
+            low_rank, sparsity, agreement = recorded["lambda"]
+            width = 1.0
+            if "sigma" in recorded:
+                dense = [view.toarray() if sparse.issparse(view) else view for view in views]
+                width = [s / np.median(pdist(view)) for s, view in zip(recorded["sigma"], dense, strict=True)]
+            model = MLRSSC(
+                recorded["embedding"].shape[1],
+                consensus=str(recorded["kind"]),
+                kernel=str(recorded["kernel"]).lower(),
+                kernel_width=width,
+                low_rank=float(low_rank),
+                sparsity=float(sparsity),
+                agreement=float(agreement),
+                penalty=float(recorded["mu0"]),
+                penalty_growth=float(recorded["rho"]),
+                max_penalty=float(recorded["max_mu"]),
+                tol=float(recorded["err_thr"]),
+                centroid_update="accumulated",
+                scale="none",
+                random_state=0,
+            ).fit(views)
+            assert model.n_iter_ == int(recorded["niter"])
+            np.testing.assert_allclose(model.affinity_[np.triu_indices(150)], recorded["affinity_upper"], atol=1e-9)
+            if run.startswith("cal150") or run == "cite150_c5":
+                found, expected = model.embedding_, recorded["embedding"]
+                np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-6)
 
 
 @pytest.mark.parametrize("consensus", ["pairwise", "centroid"])

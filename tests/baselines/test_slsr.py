@@ -1,5 +1,7 @@
 """SLSR against recorded runs of the authors' release, and what its classification of new rows promises."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from conftest import find_data, find_published
@@ -13,11 +15,15 @@ from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
 X, Y = make_union_of_subspaces(400, n_subspaces=3, dim=3, ambient_dim=12, orthogonal=True, random_state=0)
+SETS = ("mnist", "covtype")
+OUTSIDE = [
+    ("out_labels_kappa1", "kappa1", "in_labels"),
+    ("out_labels_kappa2", "kappa2", "in_labels"),
+    ("out_labels_with_true_in_labels_kappa2", "kappa2", "y"),
+]
 
 
-@pytest.fixture(params=["mnist", "covtype"])
-def release(request):
-    name = request.param
+def released(name):
     with np.load(find_published("slsr_300.npz"), allow_pickle=False) as file:
         parts = {key.removeprefix(f"{name}_"): file[key] for key in file.files if key.startswith(name)}
     with np.load(find_data(f"{parts['dataset']}.npz"), allow_pickle=False) as file:
@@ -25,33 +31,29 @@ def release(request):
 
 
 @pytest.mark.needs("data", "published")
-def test_coefficients_and_embedding_equal_the_release(release):
-    parts, rows = release
-    model = SLSR(parts["embedding"].shape[1], ridge=float(parts["lambda"]), random_state=0).fit(rows[:300])
-    np.testing.assert_array_equal(model.in_sample_indices_, np.arange(300))
-    # The release has samples in columns.
-    np.testing.assert_allclose(model.coefficients_.T[:, :60], parts["Z_LSR1_cols0_60"], atol=1e-8)
-    recorded = parts["embedding"]
-    np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, recorded @ recorded.T, atol=1e-7)
-    both = LSR(2, ridge=float(parts["lambda"]), own_row=True, random_state=0).fit(rows[:300])
-    np.testing.assert_allclose(both.coefficients_[:, :20], parts["Z_LSR2_cols0_20"], atol=1e-8)
+def test_coefficients_and_embedding_equal_the_release(subtests):
+    for name in SETS:
+        with subtests.test(name=name):
+            parts, rows = released(name)
+            model = SLSR(parts["embedding"].shape[1], ridge=float(parts["lambda"]), random_state=0).fit(rows[:300])
+            np.testing.assert_array_equal(model.in_sample_indices_, np.arange(300))
+            # The release has samples in columns.
+            np.testing.assert_allclose(model.coefficients_.T[:, :60], parts["Z_LSR1_cols0_60"], atol=1e-8)
+            recorded = parts["embedding"]
+            np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, recorded @ recorded.T, atol=1e-7)
+            both = LSR(2, ridge=float(parts["lambda"]), own_row=True, random_state=0).fit(rows[:300])
+            np.testing.assert_allclose(both.coefficients_[:, :20], parts["Z_LSR2_cols0_20"], atol=1e-8)
 
 
 @pytest.mark.needs("data", "published")
-@pytest.mark.parametrize(
-    ("recorded", "ridge", "labels"),
-    [
-        ("out_labels_kappa1", "kappa1", "in_labels"),
-        ("out_labels_kappa2", "kappa2", "in_labels"),
-        ("out_labels_with_true_in_labels_kappa2", "kappa2", "y"),
-    ],
-)
-def test_new_rows_get_the_labels_of_the_release(release, recorded, ridge, labels):
-    parts, rows = release
-    known = parts[labels][:300].astype(np.int64)
-    for kind in (np.asarray, sparse.csr_array):
-        found = classify_by_residual(kind(rows[300:]), kind(rows[:300]), known, float(parts[ridge]))
-        np.testing.assert_array_equal(found, parts[recorded])
+def test_new_rows_get_the_labels_of_the_release(subtests):
+    for name, (recorded, ridge, labels) in product(SETS, OUTSIDE):
+        parts, rows = released(name)
+        known = parts[labels][:300].astype(np.int64)
+        with subtests.test(f"{name}, {recorded}"):
+            for kind in (np.asarray, sparse.csr_array):
+                found = classify_by_residual(kind(rows[300:]), kind(rows[:300]), known, float(parts[ridge]))
+                np.testing.assert_array_equal(found, parts[recorded])
 
 
 @pytest.mark.parametrize("shape", [(40, 6), (20, 50)])

@@ -9,10 +9,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from data_file_writers import write_csv, write_npz, write_parquet, write_sparse_npz
-from typer.testing import CliRunner
 
 import kedge
-from kedge.cli.commands import app
 from kedge.datasets import make_multiview
 from kedge.metrics import clustering_accuracy
 
@@ -22,27 +20,6 @@ def blobs():
     rng = np.random.default_rng(0)
     labels = np.arange(90) % 3
     return rng.normal(size=(90, 4)) + 10.0 * np.eye(3, 4)[labels], labels
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Run the command in an empty folder; return exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        done = CliRunner().invoke(app, [str(one) for one in arguments])
-        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-        return done.exit_code, done.stdout, done.stderr
-
-    return call
-
-
-def refused(result, *words):
-    code, out, err = result
-    assert (code, out) == (2, ""), result
-    assert len(err.splitlines()) == 1, err
-    for word in words:
-        assert str(word) in err, err
 
 
 def test_the_folder_of_a_run_holds_everything(run, blobs, tmp_path):
@@ -161,7 +138,7 @@ def test_layers_have_a_column_per_number_of_clusters_and_the_record_their_merges
             assert np.mean(after[before == cluster] == joined["into"]) > 0.5
 
 
-def test_a_run_is_replaced_only_when_asked_and_only_after_success(run, blobs, tmp_path):
+def test_a_run_is_replaced_only_when_asked_and_only_after_success(run, refused, blobs, tmp_path):
     write_npz(tmp_path / "b.npz", blobs[0])
     assert run("fit", "b.npz", "-k", 2)[0] == 0
     before = (tmp_path / "kedge-run" / "run.json").read_bytes()
@@ -173,7 +150,7 @@ def test_a_run_is_replaced_only_when_asked_and_only_after_success(run, blobs, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.npz", "kedge-run"]
 
 
-def test_a_folder_that_is_no_run_is_never_replaced(run, blobs, tmp_path):
+def test_a_folder_that_is_no_run_is_never_replaced(run, refused, blobs, tmp_path):
     write_npz(tmp_path / "b.npz", blobs[0])
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("keep")
@@ -205,7 +182,7 @@ def test_a_folder_that_is_no_run_is_never_replaced(run, blobs, tmp_path):
         ([], ["DATA"]),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_two(arguments, words, run, blobs, tmp_path):
+def test_bad_input_is_one_line_and_exit_code_two(arguments, words, run, refused, blobs, tmp_path):
     write_csv(tmp_path / "b.csv", blobs[0])
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "short.csv").write_text("x,y\n1,2\n3,4\n")
@@ -245,7 +222,7 @@ def test_help_tells_of_completion_and_kinds():
     assert "--label-column" in call("fit", "--help").stdout
 
 
-def test_a_place_that_cannot_be_written_is_refused_before_the_data_are_read(run, tmp_path, monkeypatch):
+def test_a_place_that_cannot_be_written_is_refused_before_the_data_are_read(run, refused, tmp_path, monkeypatch):
     # Permissions do not bind those who often run tests.
     monkeypatch.setattr("os.access", lambda *arguments: False)
     refused(run("fit", "not-there.csv", "--out", "done"), f"nothing can be written to {tmp_path}")

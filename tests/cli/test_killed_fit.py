@@ -95,6 +95,7 @@ def test_a_kill_while_an_earlier_run_is_replaced_leaves_that(folder):
     assert (folder / "kedge-run" / "run.json").read_bytes() == before
 
 
+@pytest.mark.check
 def test_after_a_kill_that_nothing_watched_the_next_run_clears_up(folder):
     code, _ = stop_during("alone", folder, signal.SIGKILL)
     assert code == -signal.SIGKILL
@@ -105,6 +106,7 @@ def test_after_a_kill_that_nothing_watched_the_next_run_clears_up(folder):
     assert listed(folder) == ["kedge-run", "rows.npy"]
 
 
+@pytest.mark.check
 def test_the_earlier_run_survives_a_kill_of_the_one_that_replaces_it(folder):
     assert run(folder).returncode == 0
     before = (folder / "kedge-run" / "run.json").read_bytes()
@@ -113,6 +115,7 @@ def test_the_earlier_run_survives_a_kill_of_the_one_that_replaces_it(folder):
     assert (folder / "kedge-run" / "run.json").read_bytes() == before
 
 
+@pytest.mark.check
 def test_what_a_living_run_writes_is_left_alone(folder):
     command = [sys.executable, "-c", PROGRAM, "write"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:

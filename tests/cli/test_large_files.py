@@ -46,6 +46,7 @@ def table():
     return rows, pa.table({f"c{i}": rows[:, i] for i in range(N_FEATURES)} | {"y": labels})
 
 
+@pytest.mark.check
 @pytest.mark.needs("linux")
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_file_in_parts_gives_the_labels_of_the_array_in_little_memory(suffix, table, tmp_path):

@@ -8,23 +8,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from data_file_writers import table_of, write_csv, write_npy
-from typer.testing import CliRunner
 
 import kedge
-from kedge.cli.commands import app
 from kedge.datasets import make_multiview
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        done = CliRunner().invoke(app, [str(one) for one in arguments])
-        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-        return done.exit_code, done.stdout, done.stderr
-
-    return call
 
 
 @pytest.fixture
@@ -36,14 +22,6 @@ def fitted(run, tmp_path):
     write_csv(tmp_path / "train.csv", rows, labels)
     assert run("fit", "train.csv", "-k", 3, "--label-column", "y", "--out", "done")[0] == 0
     return rows
-
-
-def refused(result, *words):
-    code, out, err = result
-    assert (code, out) == (2, ""), result
-    assert len(err.splitlines()) == 1, err
-    for word in words:
-        assert word in err, err
 
 
 def test_labels_and_confidence_go_to_the_terminal_or_a_file(run, fitted, tmp_path):
@@ -73,7 +51,7 @@ def test_columns_are_found_by_name_in_any_order(run, fitted, tmp_path):
     np.testing.assert_array_equal(np.load("l.npy"), expected)
 
 
-def test_what_does_not_fit_the_model_is_refused(run, fitted, tmp_path):
+def test_what_does_not_fit_the_model_is_refused(run, refused, fitted, tmp_path):
     pyarrow.csv.write_csv(table_of(fitted).drop_columns(["b"]), tmp_path / "lacks.csv")
     refused(run("predict", "done", "lacks.csv"), "lacks.csv lacks column 'b'")
     np.save(tmp_path / "wide.npy", np.ones((3, 7)))
@@ -86,7 +64,7 @@ def test_what_does_not_fit_the_model_is_refused(run, fitted, tmp_path):
     assert not list(tmp_path.glob("l.*"))
 
 
-def test_a_damaged_model_is_one_line(run, fitted, tmp_path):
+def test_a_damaged_model_is_one_line(run, refused, fitted, tmp_path):
     content = bytearray((tmp_path / "done" / "model.kedge").read_bytes())
     with zipfile.ZipFile(tmp_path / "done" / "model.kedge") as archive:
         largest = max(archive.infolist(), key=lambda member: member.compress_size)
@@ -95,7 +73,7 @@ def test_a_damaged_model_is_one_line(run, fitted, tmp_path):
     refused(run("predict", "bad.kedge", "train.csv"), "bad.kedge cannot be loaded")
 
 
-def test_several_views_go_by_name_or_by_place(run, tmp_path):
+def test_several_views_go_by_name_or_by_place(run, refused, tmp_path):
     views, _ = make_multiview(120, n_clusters=3, n_views=2, n_features=(4, 3), random_state=0)
     write_csv(tmp_path / "one.csv", views[0])
     write_csv(tmp_path / "two.csv", views[1])

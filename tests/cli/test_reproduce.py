@@ -14,6 +14,7 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("option", ["--list", "--help"])
 def test_options_go_to_the_program_of_the_repository(option):
     done = run(option)
@@ -21,6 +22,7 @@ def test_options_go_to_the_program_of_the_repository(option):
     assert ("six-data-sets" if option == "--list" else "usage: kedge reproduce") in done.stdout
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

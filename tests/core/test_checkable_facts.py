@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fuzzing import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -27,7 +28,7 @@ def rows_of(seed, n=60, d=12):
 @pytest.mark.filterwarnings("ignore:only . of n_clusters=3 clusters hold a row")
 @given(seeds, st.floats(1e-3, 1e3))
 @example(1930339, 506.0)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_without_structure_penalty_the_graph_is_the_simplex_ridge_solution_of_one_pass(seed, alpha):
     X = rows_of(seed)
     options = {"n_init": 1, "locality": 0.0, "scale": "none", "penalty_scale": "absolute", "random_state": 0}
@@ -58,7 +59,7 @@ def test_penalty_at_its_own_graph_is_what_the_singular_values_say(seed, kind):
     st.sampled_from([{}, {"signed": True}, {"n_init": 3}, {"locality": 0.5}, {"n_init": 2, "signed": True}]),
     st.integers(1, 5),
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_objective_never_rises_with_the_centroid_penalty(seed, alpha, beta, options, n_clusters):
     X = rows_of(seed, n=50)

@@ -34,22 +34,26 @@ def test_sets_of_the_paper_never_carry_the_status_of_a_substitute():
     assert not {CATALOGUE[name].status for name in OTHERS} & {"exact", "not available here"}
 
 
-@pytest.mark.parametrize("dataset", available(), ids=lambda dataset: dataset.name)
-def test_each_entry_is_consistent(dataset):
-    assert len(dataset.view_names or ["X"]) == len(dataset.widths) == len(dataset.keys)
-    assert dataset.is_downloadable != bool(dataset.why_not)
-    assert dataset.stand_in is None or CATALOGUE[dataset.stand_in].status not in ("exact", "not available here")
-    assert all(re.fullmatch("[0-9a-f]{64}", d) for d in (dataset.digest, *(dataset.leading_digest or ())[1:]) if d)
-    for file in (file for home in dataset.homes for file in home.files):
-        assert all(url.startswith("https://") for url in file.urls)
-        assert file.sha256 is None or re.fullmatch("[0-9a-f]{64}", file.sha256)
-        # A second address is only safe when the bytes are known to be the same.
-        assert len(file.urls) < 2 or file.sha256
+def test_each_entry_is_consistent(subtests):
+    for dataset in available():
+        with subtests.test(dataset.name):
+            assert len(dataset.view_names or ["X"]) == len(dataset.widths) == len(dataset.keys)
+            assert dataset.is_downloadable != bool(dataset.why_not)
+            assert dataset.stand_in is None or CATALOGUE[dataset.stand_in].status not in ("exact", "not available here")
+            assert all(
+                re.fullmatch("[0-9a-f]{64}", d) for d in (dataset.digest, *(dataset.leading_digest or ())[1:]) if d
+            )
+            for file in (file for home in dataset.homes for file in home.files):
+                assert all(url.startswith("https://") for url in file.urls)
+                assert file.sha256 is None or re.fullmatch("[0-9a-f]{64}", file.sha256)
+                # A second address is only safe when the bytes are known to be the same.
+                assert len(file.urls) < 2 or file.sha256
 
 
-@pytest.mark.parametrize("dataset", available(), ids=lambda dataset: dataset.name)
-def test_what_can_be_downloaded_can_be_verified(dataset):
-    assert bool(dataset.digest or dataset.leading_digest) == (dataset.status != "not available here")
+def test_what_can_be_downloaded_can_be_verified(subtests):
+    for dataset in available():
+        with subtests.test(dataset.name):
+            assert bool(dataset.digest or dataset.leading_digest) == (dataset.status != "not available here")
 
 
 def test_the_text_of_an_entry_names_what_matters():

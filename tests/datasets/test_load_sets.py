@@ -65,27 +65,29 @@ def check_facts(data, name, n_clusters, status):
     assert data.licence
 
 
-@pytest.mark.parametrize("name", SINGLE)
-def test_single_view_set_has_the_written_sizes(name):
-    shape, n_clusters, status, dtype, is_sparse = SINGLE[name]
-    data = load(name, download=False)
-    check_rows(data.X, shape, is_sparse)
-    assert data.X.dtype == dtype
-    assert len(data.y) == shape[0]
-    check_facts(data, name, n_clusters, status)
-    assert find_dataset(name).digest is not None
+def test_single_view_set_has_the_written_sizes(subtests):
+    for name in SINGLE:
+        with subtests.test(name=name):
+            shape, n_clusters, status, dtype, is_sparse = SINGLE[name]
+            data = load(name, download=False)
+            check_rows(data.X, shape, is_sparse)
+            assert data.X.dtype == dtype
+            assert len(data.y) == shape[0]
+            check_facts(data, name, n_clusters, status)
+            assert find_dataset(name).digest is not None
 
 
-@pytest.mark.parametrize("name", MULTI)
-def test_multi_view_set_has_the_written_sizes(name):
-    widths, (n_rows, n_clusters, status, is_sparse) = MULTI[name]
-    data = load(name, download=False)
-    assert list(data.views) == list(widths)
-    for view, width in widths.items():
-        check_rows(data.views[view], (n_rows, width), is_sparse)
-        assert data.views[view].dtype == np.float32
-    check_facts(data, name, n_clusters, status)
-    assert find_dataset(name).digest is not None
+def test_multi_view_set_has_the_written_sizes(subtests):
+    for name in MULTI:
+        with subtests.test(name=name):
+            widths, (n_rows, n_clusters, status, is_sparse) = MULTI[name]
+            data = load(name, download=False)
+            assert list(data.views) == list(widths)
+            for view, width in widths.items():
+                check_rows(data.views[view], (n_rows, width), is_sparse)
+                assert data.views[view].dtype == np.float32
+            check_facts(data, name, n_clusters, status)
+            assert find_dataset(name).digest is not None
 
 
 def test_values_are_those_of_the_file():
@@ -97,16 +99,18 @@ def test_values_are_those_of_the_file():
         np.testing.assert_array_equal(data.y, file["y"].astype(int) - 1)
 
 
-@pytest.mark.parametrize("name", ["rcv1-4", "nus", "caltech101-7", "pokerhand"])
-def test_no_substitute_is_loaded_under_the_name_of_the_paper(name, monkeypatch, tmp_path):
-    monkeypatch.setattr("kedge.datasets.loading.cache_folder", lambda: tmp_path)
-    with pytest.raises(FileNotFoundError, match=f"data set '{name}' .* is not available"):
-        load(name, download=False)
+def test_no_substitute_is_loaded_under_the_name_of_the_paper(subtests, monkeypatch, tmp_path):
+    for name in ("rcv1-4", "nus", "caltech101-7", "pokerhand"):
+        with subtests.test(name=name):
+            monkeypatch.setattr("kedge.datasets.loading.cache_folder", lambda: tmp_path)
+            with pytest.raises(FileNotFoundError, match=f"data set '{name}' .* is not available"):
+                load(name, download=False)
 
 
-@pytest.mark.parametrize(("name", "substitute"), [("pokerhand", "Pokerhand_synth.npz"), ("mnist", "ORL.npz")])
-def test_a_substitute_renamed_to_the_name_of_the_paper_is_refused(name, substitute, monkeypatch, tmp_path):
-    (tmp_path / find_dataset(name).file_name).symlink_to(find_data(substitute))
-    monkeypatch.setenv("KEDGE_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match=f"{find_dataset(name).file_name}.*(does not hold {name}|has shape)"):
-        load(name)
+def test_a_substitute_renamed_to_the_name_of_the_paper_is_refused(subtests, monkeypatch, tmp_path):
+    for name, substitute in (("pokerhand", "Pokerhand_synth.npz"), ("mnist", "ORL.npz")):
+        with subtests.test(name=name, substitute=substitute):
+            (tmp_path / find_dataset(name).file_name).symlink_to(find_data(substitute))
+            monkeypatch.setenv("KEDGE_DATA", str(tmp_path))
+            with pytest.raises(ValueError, match=f"{find_dataset(name).file_name}.*(does not hold {name}|has shape)"):
+                load(name)

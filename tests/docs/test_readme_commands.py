@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from kedge.cli.commands import app
 
+pytestmark = pytest.mark.check
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Run by tests of their own, or about the shell alone.

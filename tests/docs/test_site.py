@@ -59,6 +59,7 @@ def check_that_links_lead_somewhere(site):
 
 
 # One test, so that parallel runs build the site once.
+@pytest.mark.check("minutes")
 def test_the_site_builds_runs_its_examples_and_holds_together(tmp_path):
     site = build_site(tmp_path)
     check_that_examples_ran_and_show_what_they_printed(site)

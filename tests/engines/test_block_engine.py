@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
@@ -29,7 +30,7 @@ def engine_of(blocks, n_threads=1):
 
 
 @given(st.integers(1, 600), st.integers(1, 4))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_blocks_give_the_sums_and_rows_of_the_whole_array(step, n_threads):
     whole, expected = solve_block(STATE, RowBlock(slice(0, 500), [X]))
     engine = engine_of(cut_rows(500, step), n_threads)
@@ -44,15 +45,16 @@ def test_blocks_give_the_sums_and_rows_of_the_whole_array(step, n_threads):
 
 @pytest.mark.parametrize("options", [{}, {"beta": 0.3}, {"structure": "exact"}, {"signed": True}])
 def test_threads_give_the_same_bits_and_blocks_the_same_labels(options, monkeypatch):
+    rows = X[:200]
     monkeypatch.setattr(block_rows, "MOST_ROWS", 64)
-    several = [SGL(10, random_state=0, n_jobs=n, **options).fit(X) for n in (1, 2, 5)]
+    several = [SGL(10, random_state=0, n_jobs=n, **options).fit(rows) for n in (1, 3)]
     for model in several[1:]:
         np.testing.assert_array_equal(model.labels_, several[0].labels_)
         np.testing.assert_array_equal(model.graph_.data, several[0].graph_.data)
         np.testing.assert_array_equal(model.objective_, several[0].objective_)
-        np.testing.assert_array_equal(model.transform(X), several[0].transform(X))
+        np.testing.assert_array_equal(model.transform(rows), several[0].transform(rows))
     monkeypatch.setattr(block_rows, "MOST_ROWS", 8192)
-    whole = SGL(10, random_state=0, **options).fit(X)
+    whole = SGL(10, random_state=0, **options).fit(rows)
     np.testing.assert_array_equal(whole.labels_, several[0].labels_)
     np.testing.assert_allclose(whole.graph_.toarray(), several[0].graph_.toarray(), atol=1e-10)
 
@@ -71,7 +73,6 @@ def test_libraries_are_held_to_one_thread_and_released():
     assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
-def test_blocks_depend_on_the_columns_alone():
-    assert rows_per_block(50) == rows_per_block(50)
+def test_blocks_of_more_columns_have_fewer_rows():
     assert rows_per_block(1) == block_rows.MOST_ROWS
     assert rows_per_block(1000) == 1000

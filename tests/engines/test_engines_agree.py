@@ -4,6 +4,7 @@ import dask
 import dask.array
 import numpy as np
 import pytest
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
@@ -63,13 +64,13 @@ def assert_same(models):
 
 
 @given(partitions(), st.sampled_from(OPTIONS))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(10))
 def test_one_view(tmp_path_factory, sizes, options):
     assert_same(fit_everywhere(lambda: SGL(4, random_state=0, **options), sizes, tmp_path_factory, [X]))
 
 
 @given(partitions(), st.booleans())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(5))
 def test_several_views_with_gaps(tmp_path_factory, sizes, gaps):
     views = [X[:, :3].copy(), X[:, 3:].copy(), X @ np.random.default_rng(0).normal(size=(5, 4))]
     if gaps:
@@ -93,7 +94,17 @@ def fit_from_checkpoint(make, rows, folder):
     return make().set_params(checkpoint=folder).fit(rows)
 
 
-@pytest.mark.parametrize("options", [{}, {"structure": "exact"}, {"partition": "spectral"}, {"n_init": 1}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_init": 1},
+        *(
+            pytest.param(more, marks=pytest.mark.check)
+            for more in ({}, {"structure": "exact"}, {"partition": "spectral"})
+        ),
+    ],
+    ids=str,
+)
 def test_many_rows_with_near_anchors(tmp_path_factory, options):
     def make():
         return SGL(5, random_state=0, **options)
@@ -112,6 +123,7 @@ def test_many_rows_with_near_anchors(tmp_path_factory, options):
         np.testing.assert_array_equal(np.asarray(lazy), models[0].predict(MANY))
 
 
+@pytest.mark.check
 def test_many_rows_that_lack_views(tmp_path_factory):
     views = [MANY[:, :7].copy(), MANY[:, 7:].copy() + MANY[:, :7]]
     views[0][::5] = np.nan

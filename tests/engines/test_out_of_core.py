@@ -15,13 +15,13 @@ from kedge import MSGL, SGL
 from kedge.engines import local as block_rows
 from kedge.engines.stores import BlockFile, ScratchStore, StoredGraph
 
-X = load_digits(return_X_y=True)[0][:600]
+X = load_digits(return_X_y=True)[0][:300]
 
 
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
     """Return the path of a file whose rows are solved in several blocks."""
-    monkeypatch.setattr(block_rows, "MOST_ROWS", 128)
+    monkeypatch.setattr(block_rows, "MOST_ROWS", 64)
     np.save(tmp_path / "rows.npy", X)
     return tmp_path / "rows.npy"
 
@@ -30,8 +30,8 @@ def test_graph_and_embedding_are_read_when_asked_for(stored):
     whole, model = SGL(10, random_state=0).fit(X), SGL(10, random_state=0).fit(stored)
     assert isinstance(model.graph_, StoredGraph)
     assert model.graph_.shape == whole.graph_.shape
-    assert len(model.graph_) == len(model.embedding_) == 600
-    for rows in (slice(100, 300), slice(590, None), np.array([599, 3, 130, 3]), np.arange(600) % 7 == 0):
+    assert len(model.graph_) == len(model.embedding_) == 300
+    for rows in (slice(50, 150), slice(290, None), np.array([299, 3, 130, 3]), np.arange(300) % 7 == 0):
         np.testing.assert_array_equal(model.graph_[rows].toarray(), whole.graph_[rows].toarray())
         np.testing.assert_allclose(model.embedding_[rows], whole.embedding_[rows], atol=1e-12)
     np.testing.assert_array_equal(model.graph_[7].toarray(), whole.graph_[[7]].toarray())
@@ -39,10 +39,10 @@ def test_graph_and_embedding_are_read_when_asked_for(stored):
     np.testing.assert_array_equal(np.asarray(model.embedding_), whole.embedding_)
     parts = [block for _, block in model.graph_.blocks()]
     np.testing.assert_array_equal(sparse.vstack(parts).toarray(), whole.graph_.toarray())
-    assert "600 rows" in repr(model.graph_)
-    np.testing.assert_array_equal(model.graph_[[-1]].toarray(), whole.graph_[[599]].toarray())
-    for wrong in ([600], [-601], np.ones(3, dtype=bool)):
-        with pytest.raises(IndexError, match="600"):
+    assert "300 rows" in repr(model.graph_)
+    np.testing.assert_array_equal(model.graph_[[-1]].toarray(), whole.graph_[[299]].toarray())
+    for wrong in ([300], [-301], np.ones(3, dtype=bool)):
+        with pytest.raises(IndexError, match="300"):
             model.graph_[wrong]
 
 
@@ -100,21 +100,21 @@ def test_a_scratch_folder_that_is_not_there_is_said(stored, tmp_path):
 @pytest.mark.parametrize(("entry", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
 def test_an_entry_that_is_not_finite_is_named_with_its_file(tmp_path, entry, what):
     rows = X.copy()
-    rows[517, 13] = entry
+    rows[217, 13] = entry
     np.save(tmp_path / "rows.npy", rows)
-    with pytest.raises(ValueError, match=rf"rows.npy, row 517, column 13.*: {what}"):
+    with pytest.raises(ValueError, match=rf"rows.npy, row 217, column 13.*: {what}"):
         SGL(10, random_state=0).fit(tmp_path / "rows.npy")
     np.save(tmp_path / "rest.npy", X)
-    with pytest.raises(ValueError, match=rf"rows.npy, row 517, column 13.*: {what}"):
+    with pytest.raises(ValueError, match=rf"rows.npy, row 217, column 13.*: {what}"):
         MSGL(10, random_state=0).fit([tmp_path / "rest.npy", tmp_path / "rows.npy"])
 
 
 def test_nan_in_a_parquet_file_is_named_with_its_row_group(tmp_path):
     pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     frame = pandas.DataFrame(X.copy(), columns=[f"pixel {number}" for number in range(64)])
-    frame.loc[350, "pixel 9"] = np.nan
+    frame.loc[250, "pixel 9"] = np.nan
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=100)
-    with pytest.raises(ValueError, match=r"rows.parquet, row 350 \(row group 3\), column 'pixel 9'.*: NaN"):
+    with pytest.raises(ValueError, match=r"rows.parquet, row 250 \(row group 2\), column 'pixel 9'.*: NaN"):
         SGL(10, random_state=0).fit(tmp_path / "rows.parquet")
 
 

@@ -1,6 +1,7 @@
 """The compiled solver and its NumPy twin return the same rows."""
 
 import numpy as np
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from invariants import objectives
@@ -19,7 +20,7 @@ def assert_same_rows(problem, left, right):
 
 
 @given(problems(), st.sampled_from(STARTS), st.integers(0, 2**32 - 1))
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 def test_compiled_equals_reference(problem, start_kind, seed):
     expected = solve_rows(problem.hessian, problem.linear, kernel="reference")
     start = make_start(start_kind, problem, expected.coefficients, np.random.default_rng(seed))
@@ -28,7 +29,7 @@ def test_compiled_equals_reference(problem, start_kind, seed):
 
 
 @given(problems(max_anchors=30))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_sums_and_sparse_form_equal_the_reference(problem):
     expected = solve_rows(problem.hessian, problem.linear, kernel="reference", want_sums=True)
     got = solve_rows(problem.hessian, problem.linear, kernel="compiled", want_sums=True, sparse_output=True)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from invariants import assert_on_simplex, assert_optimal, kkt_residuals
@@ -14,7 +15,7 @@ from kedge.kernels import PreparedHessian, RowStatus, solve_rows
 
 
 @given(problems(), st.sampled_from(STARTS), st.integers(0, 2**32 - 1))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_compiled_rows_are_optimal_from_any_start(problem, start_kind, seed):
     solution = solve_rows(problem.hessian, problem.linear, kernel="compiled").coefficients
     start = make_start(start_kind, problem, solution, np.random.default_rng(seed))
@@ -24,7 +25,7 @@ def test_compiled_rows_are_optimal_from_any_start(problem, start_kind, seed):
 
 
 @given(problems(max_anchors=25, max_rows=3), st.sampled_from(STARTS), st.integers(0, 2**32 - 1))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_reference_rows_are_optimal_from_any_start(problem, start_kind, seed):
     solution = solve_rows(problem.hessian, problem.linear, kernel="reference").coefficients
     start = make_start(start_kind, problem, solution, np.random.default_rng(seed))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -13,7 +14,7 @@ SHAPES = st.tuples(st.integers(0, 9), st.integers(1, 40))
 
 
 @given(arrays(np.float64, SHAPES, elements=COARSE), st.data(), st.sampled_from([np.float32, np.float64]))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_every_kernel_returns_the_columns_of_a_stable_sort(values, data, dtype):
     count = data.draw(st.integers(1, values.shape[1]))
     values = values.astype(dtype)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conftest import find_data, load_sparse
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from invariants import assert_on_simplex
@@ -39,7 +40,7 @@ def assert_exactly_k_components(model, n_clusters):
     st.integers(1, 6),
     st.sampled_from([{}, {"signed": True}, {"n_init": 3}, {"locality": 1.0}, {"beta": 1.0}, {"scale": "zscore"}]),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_fit_has_exactly_k_components(seed, alpha, n_clusters, options):
     X = np.random.default_rng(seed).normal(size=(60, 4))
@@ -48,7 +49,7 @@ def test_every_fit_has_exactly_k_components(seed, alpha, n_clusters, options):
 
 
 def test_labels_are_those_of_the_soft_graph():
-    X, _ = load_digits(return_X_y=True)
+    X = load_digits().data[:800]
     soft = SGL(10, random_state=0).fit(X)
     exact = SGL(10, structure="exact", random_state=0).fit(X)
     np.testing.assert_array_equal(soft.labels_, exact.labels_)
@@ -118,8 +119,9 @@ def test_as_many_distinct_rows_as_clusters_is_enough():
 
 
 @pytest.mark.needs("data")
-@pytest.mark.parametrize("name", ["TR11", "TR45"])
-def test_sparse_documents(name):
-    X, y = load_sparse(find_data(f"{name}.npz"))
-    k = len(np.unique(y))
-    assert_exactly_k_components(SGL(k, n_anchors=5 * k, structure="exact", random_state=0).fit(X), k)
+def test_sparse_documents(subtests):
+    for name in ("TR11", "TR45"):
+        with subtests.test(name=name):
+            X, y = load_sparse(find_data(f"{name}.npz"))
+            k = len(np.unique(y))
+            assert_exactly_k_components(SGL(k, n_anchors=5 * k, structure="exact", random_state=0).fit(X), k)

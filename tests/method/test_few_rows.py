@@ -36,7 +36,7 @@ def test_many_copies_of_three_rows_are_three_clusters(options, n_clusters):
     np.testing.assert_array_equal(model.labels_, np.repeat([0, 1, 2], 2000))
 
 
-@KINDS
+@pytest.mark.parametrize("options", [{}, pytest.param({"structure": "exact"}, marks=pytest.mark.check)], ids=str)
 def test_one_cluster_of_many_rows(options):
     rows = np.random.default_rng(0).normal(size=(6000, 12))
     assert set(SGL(1, random_state=0, **options).fit(rows).labels_) == {0}

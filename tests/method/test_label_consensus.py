@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
@@ -44,7 +45,7 @@ def test_confidence_is_low_where_clusterings_differ():
 
 
 @given(st.lists(st.integers(0, 3), min_size=3, max_size=40), st.integers(0, 100))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_equal_clusterings_come_back_whatever_their_numbers(labels, seed):
     labels = np.array(labels)
     names = np.random.default_rng(seed).permutation(4)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
@@ -27,7 +28,7 @@ def test_scikit_learn_checks_of_the_one_array_form(estimator, check):
     "options", [{}, {"beta": 0.3}, {"locality": 0.5}, {"structure": "exact"}, {"n_init": 3}, {"n_anchors": 30}]
 )
 def test_one_view_is_sgl(options):
-    X = load_digits().data
+    X = load_digits().data[:300]
     several = MSGL(10, scale="none", random_state=0, **options).fit([X])
     single = SGL(10, random_state=0, **options).fit(X)
     np.testing.assert_allclose(several.graph_.toarray(), single.graph_.toarray(), atol=1e-10)
@@ -106,7 +107,7 @@ def random_problems(draw):
 
 
 @given(random_problems())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_objective_never_rises(problem):
     views, observed, options = problem

@@ -1,5 +1,7 @@
 """signed=True: x and -x belong to one subspace."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from invariants import assert_on_simplex
@@ -16,10 +18,14 @@ def subspaces():
     return make_union_of_subspaces(3000, n_subspaces=5, dim=6, ambient_dim=9, random_state=0)
 
 
-def test_mirrored_anchors_find_linear_subspaces_where_plain_ones_fail(subspaces):
+@pytest.fixture(scope="module")
+def signed(subspaces):
+    return SGL(5, n_anchors=300, signed=True, random_state=0).fit(subspaces[0])
+
+
+def test_mirrored_anchors_find_linear_subspaces_where_plain_ones_fail(subspaces, signed):
     X, y = subspaces
     plain = SGL(5, n_anchors=300, random_state=0).fit(X)
-    signed = SGL(5, n_anchors=300, signed=True, random_state=0).fit(X)
     assert clustering_accuracy(y, plain.labels_) < 0.5
     assert clustering_accuracy(y, signed.labels_) > 0.8
 
@@ -33,13 +39,12 @@ def test_graph_folds_the_two_halves_of_the_mirrored_problem(subspaces):
     assert_on_simplex(model.graph_.toarray())
 
 
-def test_mirrored_rows_get_the_same_labels_and_embedding(subspaces):
+def test_mirrored_rows_get_the_same_labels_and_embedding(subspaces, signed):
     X, _ = subspaces
-    model = SGL(5, n_anchors=100, signed=True, random_state=0).fit(X)
-    np.testing.assert_array_equal(model.predict(X[:500]), model.predict(-X[:500]))
-    np.testing.assert_allclose(model.transform(X[:500]), model.transform(-X[:500]), atol=1e-12)
-    model.set_params(predict_with="graph")
-    np.testing.assert_array_equal(model.predict(-X), model.labels_)
+    np.testing.assert_array_equal(signed.predict(X[:500]), signed.predict(-X[:500]))
+    np.testing.assert_allclose(signed.transform(X[:500]), signed.transform(-X[:500]), atol=1e-12)
+    by_graph = copy(signed).set_params(predict_with="graph")
+    np.testing.assert_array_equal(by_graph.predict(-X), signed.labels_)
 
 
 def test_lengths_of_rows_do_not_matter_unless_it_is_asked_for(subspaces):

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_file_checks import anchor_graphs
@@ -41,7 +42,7 @@ def child():
         process.stdin.close()
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(anchor_graphs, st.sampled_from([[X], [X.astype(np.float32)], VIEWS]), st.integers(1, 4))
 def test_any_model_predicts_the_same_bits_elsewhere(tmp_path_factory, child, options, rows, n_jobs):
     folder = tmp_path_factory.mktemp("model")

@@ -8,6 +8,7 @@ import dask.array
 import numpy as np
 import pandas as pd
 import pytest
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_file_checks import anchor_graphs, assert_same_model, assert_same_value, read_parts
@@ -41,7 +42,7 @@ def assert_round_trip(model, folder, new_rows):
             assert_same_value(getattr(copy, method)(new_rows), getattr(model, method)(new_rows), method)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     anchor_graphs,
     st.sampled_from([X, X.astype(np.float32), np.asfortranarray(X), COUNTS, pd.DataFrame(X, columns=list("abcdefgh"))]),
@@ -71,7 +72,7 @@ VIEW_FORMS = [
 
 # Six anchors of views that are not aligned cannot always tell three clusters apart.
 @pytest.mark.filterwarnings("ignore:only . of n_clusters=3 clusters:sklearn.exceptions.ConvergenceWarning")
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(anchor_graphs, st.sampled_from(VIEW_FORMS), st.sampled_from(["joint", "aligned", "per_view"]))
 def test_msgl_of_any_kind_comes_back(tmp_path_factory, options, form, alignment):
     views, own = form
@@ -206,7 +207,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(values)
 def test_any_value_of_the_closed_set_comes_back(tmp_path_factory, value):
     folder = tmp_path_factory.getbasetemp()

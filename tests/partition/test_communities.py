@@ -11,15 +11,13 @@ from threadpoolctl import threadpool_limits
 
 import kedge
 from kedge.metrics import nmi
+from kedge.partition import communities
 from kedge.partition.communities import (
     MERGE_SHARE,
     at_least,
     best_hierarchy,
     communities_of_starts,
-    count_starts,
-    cut_tree,
     find_communities,
-    merge_tree,
     modularity,
 )
 
@@ -60,9 +58,9 @@ def test_communities_of_digits_are_the_digits(digits):
     assert nmi(y, labels) > 0.85
 
 
-@pytest.mark.parametrize("k", [1, 2, 7, 10, 60, 500, 1797])
+@pytest.mark.parametrize("k", [1, 2, 7, 10, 60, 400])
 def test_number_of_clusters_is_kept_exactly(digits, k):
-    labels = kedge.communities(digits[0], k, random_state=0)
+    labels = kedge.communities(digits[0][:400, :400], k, random_state=0)
     np.testing.assert_array_equal(np.unique(labels), np.arange(k))
     assert labels[0] == 0
 
@@ -154,14 +152,16 @@ def test_self_loops_count_in_degrees():
     np.testing.assert_array_equal(kedge.communities(looped, random_state=0), np.arange(16))
 
 
-def test_best_start_has_at_least_the_modularity_of_every_single_start(digits):
-    digits, _ = digits
-    best = best_hierarchy(digits, 10, 1.0, 0)
-    score = modularity(digits, best.at(10), MERGE_SHARE)
-    for start in range(count_starts(digits)):
-        labels = find_communities(digits, 1.0, start)
-        alone = cut_tree(merge_tree(digits, labels, 1.0), int(labels.max()) + 1, 10)[labels]
-        assert modularity(digits, alone, MERGE_SHARE) <= score + 1e-12
+def test_more_starts_are_never_worse_and_sometimes_better(digits, monkeypatch):
+    graph = digits[0]
+
+    def score(n_starts, seed):
+        monkeypatch.setattr(communities, "count_starts", lambda graph: n_starts)
+        return modularity(graph, best_hierarchy(graph, 10, 1.0, seed).at(10), MERGE_SHARE)
+
+    gains = [score(8, seed) - score(1, seed) for seed in range(4)]
+    assert min(gains) >= 0
+    assert max(gains) > 1e-6
 
 
 def test_communities_are_the_same_whatever_the_number_of_threads(digits):

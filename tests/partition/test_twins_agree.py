@@ -1,6 +1,7 @@
 """The compiled kernel and its NumPy twin find the same communities, merge the same pairs, move the same nodes."""
 
 import numpy as np
+from fuzzing import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -28,7 +29,7 @@ def problems(draw):
 
 
 @given(problems(), st.integers(0, 2**64 - 1))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_both_find_the_same_communities_numbered_by_their_first_nodes(problem, seed):
     graph, _, resolution, masses = problem
     found = find_communities(graph, resolution, seed, masses, "compiled")
@@ -39,7 +40,7 @@ def test_both_find_the_same_communities_numbered_by_their_first_nodes(problem, s
 
 
 @given(problems())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_both_merge_the_same_pairs_with_losses_that_are_differences_of_modularity(problem):
     graph, labels, resolution, masses = problem
     tree = merge_tree(graph, labels, resolution, masses, "compiled")
@@ -55,7 +56,7 @@ def test_both_merge_the_same_pairs_with_losses_that_are_differences_of_modularit
 
 
 @given(problems())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_both_move_the_same_nodes_and_modularity_never_falls(problem):
     graph, labels, resolution, masses = problem
     moved = move_at_fixed_k(graph, labels, resolution, masses, "compiled")

@@ -13,7 +13,7 @@ from kedge.plots.fitted_model import sampled_by_cluster
 from kedge.plots.projection import MOST_ANCHORS
 from kedge.report import write_report
 
-pytestmark = pytest.mark.needs("browser")
+pytestmark = [pytest.mark.check, pytest.mark.needs("browser")]
 ARTEFACTS = Path(__file__).parents[2] / "browser-artefacts"
 DESKTOP, PHONE = 1280, 375
 # What stands for a mark in the drawings of Plotly; heat maps are images, many points are on a canvas.

@@ -94,7 +94,7 @@ if __name__ == "__main__":
 
 @pytest.mark.needs("linux")
 def test_killed_runs_lose_no_finished_unit_and_repeat_none(tmp_path):
-    text = DECLARED.replace("n_seeds = 3", "n_seeds = 30").replace("n_seeds = 2", "n_seeds = 30")
+    text = DECLARED.replace("n_seeds = 3", "n_seeds = 12").replace("n_seeds = 2", "n_seeds = 12")
     declared, program, results = tmp_path / "long.toml", tmp_path / "run.py", tmp_path / "results.jsonl"
     declared.write_text(text.replace("[1, 2]", "[20, 40]"))
     program.write_text(PROGRAM)
@@ -106,14 +106,14 @@ def test_killed_runs_lose_no_finished_unit_and_repeat_none(tmp_path):
     while len(_lines(results)) < 3:
         assert time.monotonic() < deadline
         assert process.poll() is None
-        os.sched_yield()
+        time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
     kept = _lines(results)
-    assert len(kept) < 64
     done = subprocess.run(command, env=environment, check=False, timeout=300)
     assert done.returncode == 0
     after = _lines(results)
+    assert len(kept) < len(after), "the kill came too late"
     whole = len(kept) if not (tmp_path / "results.torn").exists() else len(kept) - 1
     assert after[:whole] == kept[:whole]
     # Records are by key: a unit that was run twice would have a line without a record of its own.

@@ -19,6 +19,7 @@ def run(*arguments, data=True):
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
+@pytest.mark.check("minutes")
 @pytest.mark.needs("data")
 def test_a_cut_of_every_table_and_figure_runs_and_is_written(tmp_path):
     done = run("--quick", "--out", str(tmp_path))

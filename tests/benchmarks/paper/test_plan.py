@@ -30,17 +30,18 @@ def test_every_table_and_figure_of_the_paper_is_there():
     }
 
 
-@pytest.mark.parametrize(("experiment", "column"), PAIRS, ids=[f"{e.name}-{c.label}" for e, c in PAIRS])
-def test_methods_data_and_parameters_exist(experiment, column):
-    estimator = (OURS | AS_PUBLISHED).get(column.method) or find_method(column.method).estimator
-    allowed = set(inspect.signature(estimator).parameters) | {"neighbors_of"}
-    known = {entry.name for entry in available()} | {GENERATED}
-    for data in experiment.data:
-        assert data in known
-        for cell in settings_of(column, data, WHOLE):
-            assert set(json.loads(cell)) <= allowed
-    assert set(column.skip) | set(column.per_data) <= set(experiment.data)
-    assert column.published is None or any(column.published in row for row in experiment.published.values())
+def test_methods_data_and_parameters_exist(subtests):
+    for experiment, column in PAIRS:
+        with subtests.test(f"{experiment.name}-{column.label}"):
+            estimator = (OURS | AS_PUBLISHED).get(column.method) or find_method(column.method).estimator
+            allowed = set(inspect.signature(estimator).parameters) | {"neighbors_of"}
+            known = {entry.name for entry in available()} | {GENERATED}
+            for data in experiment.data:
+                assert data in known
+                for cell in settings_of(column, data, WHOLE):
+                    assert set(json.loads(cell)) <= allowed
+            assert set(column.skip) | set(column.per_data) <= set(experiment.data)
+            assert column.published is None or any(column.published in row for row in experiment.published.values())
 
 
 def test_published_numbers_obey_their_bounds():
