@@ -5,11 +5,11 @@ import platform
 import time
 
 import numpy as np
+from kedge._native import instruction_set
 
 from kedge.kernels import PreparedHessian, available_kernels, solve_rows
-from kedge.kernels.compiled import call_native, instruction_set
 from kedge.kernels.contract import SolveOptions
-from kedge.kernels.selection import default_threads
+from kedge.kernels.selection import call_native, default_threads
 
 REPEATS = 4
 LEAST_SECONDS = 1.0

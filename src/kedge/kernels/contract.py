@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,15 +20,8 @@ class PreparedHessian:
     Parameters
     ----------
     hessian : array-like of shape (n_anchors, n_anchors)
-        Symmetric positive definite.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_anchors, n_anchors)
-        The Hessian in double precision and C order, exactly symmetric.
+        Symmetric positive definite; ``matrix`` keeps it in double precision, exactly symmetric.
     """
-
-    matrix: NDArray[np.float64]
 
     def __init__(self, hessian: ArrayLike) -> None:
         self.matrix = _checked_matrix(hessian)
@@ -107,7 +100,7 @@ class RowStatus(IntEnum):
 class RowSums:
     """Sums over all rows, taken in the pass that solves them.
 
-    With ``H = 2 alpha I + 2 A A'`` and ``f_i = -2 A x_i`` the squared reconstruction error and the ridge term follow
+    With ``H = 2 alpha I + 2 A A'`` and ``f_i = -2 A x_i``, the squared reconstruction error and the ridge term follow
     from these and the squared norm of X, so no second pass over the rows is needed.
     """
 
@@ -136,9 +129,8 @@ class RowSolution:
         return int(np.count_nonzero(self.status == RowStatus.SOLVED_CAREFULLY))
 
 
-@dataclass(frozen=True)
-class SolveOptions:
-    """What is asked of a kernel beside the numbers."""
+class SolveOptions(NamedTuple):
+    """How a kernel solves rows, and what it returns."""
 
     tol: float
     n_threads: int
@@ -146,18 +138,10 @@ class SolveOptions:
     want_sums: bool
 
 
-@dataclass(frozen=True)
-class CommunityGraph:
-    """A symmetric graph whose communities are looked for, with weights and masses as shares of their sums.
+class CommunityGraph(NamedTuple):
+    """A symmetric graph in CSR form, with positive weights and no self loops.
 
-    Attributes
-    ----------
-    row_starts, neighbors, weights : arrays
-        The graph in CSR form: int64, int32 and float64. Weights are positive and no node is its own neighbour.
-    masses : array of shape (n_nodes,)
-        What each node adds to the mass of its community.
-    penalty : float
-        A community of mass K costs ``penalty * K**2``.
+    Weights and masses are shares of their sums. A community of mass K costs ``penalty * K**2``.
     """
 
     row_starts: NDArray[np.int64]
@@ -167,24 +151,12 @@ class CommunityGraph:
     penalty: float
 
 
-@dataclass(frozen=True)
-class Merges:
-    """Merges of communities in their order; merge t makes community ``n_nodes + t``.
-
-    Attributes
-    ----------
-    pairs : array of shape (n_nodes - 1, 2)
-        Numbers of the two communities, the lower one first.
-    losses : array of shape (n_nodes - 1,)
-        What modularity loses by each merge.
-    """
-
-    pairs: NDArray[np.int64]
-    losses: NDArray[np.float64]
+# The two communities of each merge, lower number first, and the modularity it loses. Merge t makes number n_nodes + t.
+Merges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class Kernel(Protocol):
-    """What is done row by row or node by node. Inputs are checked and of one dtype by the time they arrive here."""
+    """What is done row by row or node by node. Inputs are already checked and share one dtype."""
 
     name: str
 
@@ -195,7 +167,7 @@ class Kernel(Protocol):
         ...
 
     def smallest_columns(self, values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
-        """Return columns and values of the smallest entries of every row, ascending; of equal ones the first."""
+        """Return columns and values of the smallest entries of every row, ascending; ties go to the first column."""
         ...
 
     def find_communities(self, graph: CommunityGraph, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
@@ -203,9 +175,9 @@ class Kernel(Protocol):
         ...
 
     def merge_communities(self, graph: CommunityGraph) -> Merges:
-        """Merge the two nodes that lose least modularity until one is left."""
+        """Merge the two communities that lose least modularity until one is left; every node begins as its own."""
         ...
 
     def move_nodes(self, graph: CommunityGraph, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return labels after nodes went to neighbouring clusters that raise modularity; no cluster loses its last."""
+        """Move nodes to neighbouring clusters while that raises modularity; no cluster loses its last node."""
         ...

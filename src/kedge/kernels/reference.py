@@ -1,4 +1,4 @@
-"""The row solver in plain NumPy: what the compiled one must return, written to be read.
+"""The row solver in plain NumPy: what the compiled one must return, in readable form.
 
 For one row with linear term f the support S grows and shrinks until the optimality conditions hold: with
 g = Hz + f and level = z'g, every g_j >= level, with equality where z_j > 0.

@@ -1,8 +1,8 @@
-"""Communities of a graph in plain Python: what the compiled kernel must return, written to be read.
+"""Communities of a graph in plain Python: what the compiled kernel must return, in readable form.
 
 With weights w and masses K as shares of their sums, modularity is the sum over communities of (weight inside - penalty
-times squared mass), so a node v gains w(v, c) - penalty K_v K_c by joining a community c. All sums are taken in the
-order of the compiled kernel, which makes the results equal and not only alike.
+times squared mass), so a node v gains w(v, c) - penalty K_v K_c by joining a community c. Sums are taken in the order
+of the compiled kernel, so the results are equal to the bit.
 """
 
 import heapq
@@ -220,4 +220,4 @@ def merge_communities(graph: CommunityGraph) -> Merges:
             if ends[0] != ends[1]:
                 merged[ends[0], ends[1]] = merged.get((ends[0], ends[1]), 0.0) + weight
         between = merged
-    return Merges(pairs, losses)
+    return pairs, losses

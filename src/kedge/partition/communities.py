@@ -265,8 +265,8 @@ def merge_tree(
     numbers = np.arange(n_communities)
     n_first = n_communities - MOST_COMPARED
     if n_first > 0:
-        first = choose_kernel(kernel).merge_communities(_prepared(between, resolution, totals))
-        pairs, losses = first.pairs[:n_first], first.losses[:n_first]
+        pairs, losses = choose_kernel(kernel).merge_communities(_prepared(between, resolution, totals))
+        pairs, losses = pairs[:n_first], losses[:n_first]
         tree = np.column_stack([pairs, losses, losses]).astype(np.float64)
         groups = cut_tree(tree, n_communities, MOST_COMPARED)
         numbers = _newest_numbers(pairs, groups, n_communities)
