@@ -14,8 +14,7 @@ from kedge.core.block_step import PassState, RowBlock, solve_block
 from kedge.core.rows import build_row_problem
 from kedge.core.scaling import ViewScaling
 from kedge.engines import local as block_rows
-from kedge.engines.local import BlockEngine, cut_rows, rows_per_block
-from kedge.engines.stores import MemoryStore
+from kedge.engines.local import BlockEngine, MemoryStore, cut_rows, rows_per_block
 from kedge.kernels.selection import one_thread_per_library
 from kedge.readers.arrays import ArraySource
 
