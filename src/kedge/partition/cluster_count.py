@@ -1,10 +1,13 @@
-"""The number of clusters of a graph, where it is left to the data."""
+"""What modularity says about data: how many clusters a graph has, and how much structure a view has."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
 
 from kedge.partition.communities import (
     MOST_COMPARED,
@@ -30,6 +33,13 @@ COUNT_STARTS = 4
 # Resolutions at which touching clusters are counted; the share of the kept information that is taken for a tie, and the
 # loss at which no finer resolution is looked at.
 TOUCHING, TIE, TOO_FINE = 2.0 ** np.arange(0.0, 3.25, 0.25), 0.004, 0.03
+
+# Near rows in the graph whose modularity is compared, and how often the directions are shuffled.
+_NEIGHBORS, _SHUFFLES = 10, 3
+# Modularity beyond that of shuffled rows: this much is chance, and at this much more a view counts half.
+_CHANCE, _HALF = 0.02, 0.04
+# What a view without structure counts, against one with plenty.
+LEAST_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ def count_touching(graph: sparse.csr_array, seed: int, least: int, most: int, n_
     kept: dict[int, float] = {}
     for resolution in TOUCHING:
         seeds = range(seed, seed + COUNT_STARTS)
-        starts = communities_of_starts(graph, float(resolution), seeds, n_threads=n_threads)
+        starts = communities_of_starts(graph, float(resolution), seeds, n_threads)
         labels = max(starts, key=lambda labels: modularity(graph, labels, float(resolution)))
         count = int(labels.max()) + 1
         information = 0.0
@@ -119,8 +129,45 @@ def _merge_densities(graph: sparse.csr_array, seed: int) -> Array:
     if not 1 < labels.max() + 1 <= MOST_COMPARED:
         return np.empty(0)
     between = weights_between(graph, labels).toarray()
-    return (
-        merge_dense_pairs(between, between.sum(axis=1), 1.0, joined_share=1.0).densities
-        if between.any()
-        else np.empty(0)
-    )
+    return merge_dense_pairs(between, between.sum(axis=1), 1.0, joined_share=1.0)[2] if between.any() else np.empty(0)
+
+
+def structure_prior(
+    views: list[Any], observed: NDArray[np.bool_] | None, random_state: RandomState
+) -> NDArray[np.float64]:
+    """Return how much each view counts, with mean one, from a sample of dense projected rows.
+
+    A view counts as much as the graph of its near rows has more modularity than if its principal directions had
+    nothing to do with each other: every direction is shuffled on its own, and rows keep their lengths.
+    """
+    prior = np.empty(len(views))
+    # Equal views count equally, whatever their order.
+    seed = int(random_state.randint(np.iinfo(np.int32).max))
+    for number, view in enumerate(views):
+        rows = np.arange(view.shape[0]) if observed is None else np.flatnonzero(observed[:, number])
+        excess = max(_excess_modularity(np.asarray(view[rows], dtype=np.float64), RandomState(seed)) - _CHANCE, 0.0)
+        prior[number] = LEAST_SHARE + excess**2 / (excess**2 + _HALF**2)
+    return np.asarray(prior / prior.mean())
+
+
+def _excess_modularity(rows: Array, random_state: RandomState) -> float:
+    if len(rows) <= _NEIGHBORS + 1:
+        return 1.0  # too few rows to judge
+    left, scale, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    rows = left * scale
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    shuffled = []
+    for _ in range(_SHUFFLES):
+        if rows.shape[1] == 1:
+            moved = random_state.normal(size=rows.shape)
+        else:
+            moved = np.column_stack([random_state.permutation(column) for column in rows.T])
+            moved *= lengths / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        shuffled.append(_modularity(moved))
+    return _modularity(rows) - float(np.mean(shuffled))
+
+
+def _modularity(rows: Array) -> float:
+    chosen = sparse.csr_array(NearestNeighbors(n_neighbors=_NEIGHBORS).fit(rows).kneighbors_graph())
+    graph = sparse.csr_array((chosen + chosen.T) / 2)
+    return modularity(graph, find_communities(graph, 1.0, seed=0))
