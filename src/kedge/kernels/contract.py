@@ -1,10 +1,10 @@
 """What a kernel takes and gives: a checked Hessian, rows that are solved, nearest anchors, communities of a graph."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +83,7 @@ def _not_definite_message(matrix: NDArray[np.float64]) -> str:
 
 
 FloatArray = NDArray[np.floating[Any]]
+Labels = NDArray[np.int64]
 RowMatrix: TypeAlias = FloatArray | sparse.csr_array
 
 
@@ -152,32 +153,21 @@ class CommunityGraph(NamedTuple):
 
 
 # The two communities of each merge, lower number first, and the modularity it loses. Merge t makes number n_nodes + t.
-Merges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+Merges: TypeAlias = tuple[Labels, NDArray[np.float64]]
 
 
-class Kernel(Protocol):
-    """What is done row by row or node by node. Inputs are already checked and share one dtype."""
+@dataclass(frozen=True)
+class Kernel:
+    """Functions that work row by row or node by node. Their inputs are already checked and share one dtype."""
 
     name: str
-
-    def solve_rows(
-        self, hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
-    ) -> RowSolution:
-        """Solve every row of ``linear``; rows that are not finite get their status and unspecified coefficients."""
-        ...
-
-    def smallest_columns(self, values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
-        """Return columns and values of the smallest entries of every row, ascending; ties go to the first column."""
-        ...
-
-    def find_communities(self, graph: CommunityGraph, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Return communities of high modularity (Leiden) for every seed, numbered by their first nodes."""
-        ...
-
-    def merge_communities(self, graph: CommunityGraph) -> Merges:
-        """Merge the two communities that lose least modularity until one is left; every node begins as its own."""
-        ...
-
-    def move_nodes(self, graph: CommunityGraph, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Move nodes to neighbouring clusters while that raises modularity; no cluster loses its last node."""
-        ...
+    #: Solves every row of the linear terms. Rows that are not finite get their status and unspecified coefficients.
+    solve_rows: Callable[[PreparedHessian, FloatArray, RowMatrix | None, SolveOptions], RowSolution]
+    #: Returns columns and values of the smallest entries of every row, ascending. Ties go to the first column.
+    smallest_columns: Callable[[FloatArray, int], tuple[NDArray[np.int32], FloatArray]]
+    #: Returns the communities of high modularity (Leiden) that a seed leads to, numbered by their first nodes.
+    find_communities: Callable[[CommunityGraph, int], Labels]
+    #: Merges the two communities that lose least modularity until one is left. Every node begins as its own.
+    merge_communities: Callable[[CommunityGraph], Merges]
+    #: Moves nodes to neighbouring clusters while that raises modularity. No cluster loses its last node.
+    move_nodes: Callable[[CommunityGraph, Labels], Labels]

@@ -10,11 +10,8 @@ from collections import deque
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kedge.kernels.contract import CommunityGraph, Merges
-
-Labels = NDArray[np.int64]
+from kedge.kernels.contract import CommunityGraph, Labels, Merges
 
 # As in native/: gains that are rounding, visits per node at most, rounds at most, gain of the last round.
 _LEAST_GAIN, _MOST_VISITS_FREE, _MOST_VISITS_FIXED = 1e-14, 5, 100
@@ -196,6 +193,13 @@ def find_communities(graph: CommunityGraph, seed: int) -> Labels:
             break
     number_by_first_nodes(labels)
     return labels
+
+
+def move_at_fixed_count(graph: CommunityGraph, labels: Labels) -> Labels:
+    """Return the labels after nodes have moved in the order of their numbers; no cluster loses its last node."""
+    moved = labels.copy()
+    move_nodes(graph, range(len(labels)), moved, fixed_count=True)
+    return moved
 
 
 def merge_communities(graph: CommunityGraph) -> Merges:

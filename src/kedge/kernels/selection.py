@@ -1,7 +1,7 @@
 """Which kernel is used, the compiled one or its NumPy twin, and how many threads libraries may take."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,17 +11,15 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from kedge.kernels.contract import (
-    CommunityGraph,
     FloatArray,
     Kernel,
-    Merges,
     PreparedHessian,
     RowMatrix,
     RowSolution,
     RowSums,
     SolveOptions,
 )
-from kedge.kernels.reference import ReferenceKernel
+from kedge.kernels.reference import REFERENCE
 from kedge.user_warnings import warn_user
 
 # Why the extension cannot be loaded; empty if it can.
@@ -38,34 +36,16 @@ LARGE_SUPPORT = 0.45
 PROBED_ROWS, LEAST_ROWS = 8, 4
 
 
-class CompiledKernel:
-    """C++ active-set solver on standard threads; the same bits for any number of threads."""
+def _solve_rows(
+    hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
+) -> RowSolution:
+    """Solve every row with the C++ active-set solver; the same bits for any number of threads."""
+    large = hessian.projected_inverse if expects_large_supports(hessian, linear, start) else (None, None)
+    return call_native(hessian, large, linear, start, options)
 
-    name = "compiled"
 
-    def solve_rows(
-        self, hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
-    ) -> RowSolution:
-        """Solve every row; see :class:`kedge.kernels.contract.Kernel`."""
-        large = hessian.projected_inverse if expects_large_supports(hessian, linear, start) else (None, None)
-        return call_native(hessian, large, linear, start, options)
-
-    def smallest_columns(self, values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
-        """Scan every row once; see :class:`kedge.kernels.contract.Kernel`."""
-        return _native.smallest_columns(np.ascontiguousarray(values), count)  # type: ignore[no-any-return]
-
-    def find_communities(self, graph: CommunityGraph, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Find communities; see :class:`kedge.kernels.contract.Kernel`."""
-        native = _native.CommunityGraph(*graph)
-        return [_native.find_communities(native, seed) for seed in seeds]
-
-    def merge_communities(self, graph: CommunityGraph) -> Merges:
-        """Merge communities; see :class:`kedge.kernels.contract.Kernel`."""
-        return _native.merge_communities(_native.CommunityGraph(*graph))  # type: ignore[no-any-return]
-
-    def move_nodes(self, graph: CommunityGraph, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Move nodes; see :class:`kedge.kernels.contract.Kernel`."""
-        return _native.move_nodes(_native.CommunityGraph(*graph), labels)  # type: ignore[no-any-return]
+def _on_graph(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda graph, *rest: function(_native.CommunityGraph(*graph), *rest)
 
 
 def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None) -> bool:
@@ -111,13 +91,21 @@ def call_native(
 def available_kernels() -> dict[str, Kernel]:
     """Return the kernels of this installation by name, the preferred one first."""
     if not _problem:
-        return {"compiled": CompiledKernel(), "reference": ReferenceKernel()}
+        compiled = Kernel(
+            name="compiled",
+            solve_rows=_solve_rows,
+            smallest_columns=_native.smallest_columns,
+            find_communities=_on_graph(_native.find_communities),
+            merge_communities=_on_graph(_native.merge_communities),
+            move_nodes=_on_graph(_native.move_nodes),
+        )
+        return {"compiled": compiled, "reference": REFERENCE}
     warn_user(
         f"kedge's compiled row solver could not be loaded ({_problem}); the NumPy one is used, which is hundreds of "
         "times slower. Reinstall kedge with a C++20 compiler at hand, or run `kedge doctor`.",
         RuntimeWarning,
     )
-    return {"reference": ReferenceKernel()}
+    return {"reference": REFERENCE}
 
 
 def choose_kernel(name: str | None = None) -> Kernel:
@@ -130,12 +118,12 @@ def choose_kernel(name: str | None = None) -> Kernel:
     return kernels[name]
 
 
-def _smallest_columns(values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
+def _warn_and_search(values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
     return choose_kernel().smallest_columns(values, count)
 
 
-# Anchors are searched again and again, so the compiled routine is called directly. It takes C order.
-smallest_columns = _smallest_columns if _problem else _native.smallest_columns
+# Anchors are searched again and again, so callers get the compiled routine itself. It takes arrays in C order.
+smallest_columns = _warn_and_search if _problem else _native.smallest_columns
 
 
 def default_threads() -> int:

@@ -231,11 +231,8 @@ def communities_of_starts(
 ) -> list[Labels]:
     """Return the communities that each seed leads to, as :func:`find_communities` does."""
     prepared = prepare_graph(graph, resolution)
-    n_threads = max(1, min(n_threads, len(seeds)))
-    shares = [seeds[first::n_threads] for first in range(n_threads)]
-    with ThreadPoolExecutor(n_threads) as pool:
-        found = list(pool.map(partial(choose_kernel().find_communities, prepared), shares))
-    return [found[start % n_threads][start // n_threads] for start in range(len(seeds))]
+    with ThreadPoolExecutor(max(1, min(n_threads, len(seeds)))) as pool:
+        return list(pool.map(partial(choose_kernel().find_communities, prepared), seeds))
 
 
 def merge_tree(graph: sparse.csr_array, labels: Labels, resolution: float) -> NDArray[np.float64]:
