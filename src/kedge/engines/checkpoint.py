@@ -63,12 +63,8 @@ class Checkpoint:
     every finished pass, and the coefficients of the last one. No file is ever half written. A fit that goes on runs
     through its loop again with the stored sums, which brings it to the state in which it was.
 
-    Parameters
-    ----------
-    folder : path
-        Made if it does not exist. It must be empty, or hold a checkpoint of the same fit.
-    identity : mapping of str to str
-        What the fit depends on: parameters and data. A checkpoint with another identity is refused.
+    The folder is made if it does not exist. It must be empty, or hold a checkpoint with the same ``identity``: what the
+    fit depends on, parameters and data.
     """
 
     def __init__(self, folder: str | Path, identity: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from operator import getitem
@@ -22,7 +22,7 @@ from kedge.core.exact_structure import AnchorPairs
 from kedge.core.labels import ClusterSums, embed_block
 from kedge.core.scaling import ViewScaling
 from kedge.engines.contract import Sums
-from kedge.engines.local import cut_rows, join_blocks, mapped_columns, merge_sums
+from kedge.engines.local import cut_rows, join_blocks, mapped_columns, merge_sums, split_rows
 from kedge.readers.arrays import ArraySource, blocks_of, place_in_array
 from kedge.readers.stored_rows import refuse_not_finite
 
@@ -81,14 +81,8 @@ class DaskEngine:
 
     def take(self, rows: NDArray[np.intp]) -> sparse.csr_array:
         """Return the coefficients of some rows, each chunk sending only its own."""
-        bounds = np.searchsorted(rows, [0, *(chunk.stop for chunk in self._ranges)])
-        parts = [
-            dask.delayed(getitem)(coefficients, rows[first:last] - chunk.start)
-            for chunk, coefficients, first, last in zip(
-                self._ranges, self._coefficients, bounds[:-1], bounds[1:], strict=True
-            )
-            if last > first
-        ]
+        starts = np.array([0, *(chunk.stop for chunk in self._ranges)])
+        parts = [dask.delayed(getitem)(self._coefficients[number], own) for number, own in split_rows(rows, starts)]
         return join_blocks(dask.compute(*parts))
 
     def graph(self, columns: sparse.csr_array | None) -> Any:
@@ -104,7 +98,7 @@ class DaskEngine:
         return self.per_row(partial(embed_block, row_map), width=row_map.shape[1], dtype=row_map.dtype)
 
     def _settle_rows(self) -> None:
-        """Keep the rows on the workers of a cluster from the first pass on: then their coefficients stay with them.
+        """Keep the rows on the workers of a cluster from the first pass on, so their coefficients stay with them.
 
         Workers write to their disks what exceeds their memory. Without a cluster there is nowhere to settle, and every
         pass computes the chunks again.
@@ -130,8 +124,10 @@ class DaskEngine:
         task = dask.delayed(partial(_run_chunk, join), pure=False)
         tasks = []
         for number, chunk in enumerate(self._chunks):
-            views = self._views[number] if with_views else None
-            with _at_home(self._homes[number]):
+            views, home = self._views[number] if with_views else None, self._homes[number]
+            # Tasks run where their rows are, and elsewhere if that worker is gone. On its own, the scheduler would
+            # also consider the worker that holds the state of the pass, and move rows there.
+            with nullcontext() if home is None else dask.annotate(workers=[home], allow_other_workers=True):
                 tasks.append(task(shared, chunk, views, self._coefficients[number]))
         return tasks
 
@@ -167,14 +163,10 @@ def _size_of_sums(sums: Any) -> int:
     return sum(_size_of_csr(part) if sparse.issparse(part) else int(getattr(part, "nbytes", 8)) for part in parts)
 
 
-def _size_of_shared(shared: _Shared) -> int:
-    return len(pickle.dumps(shared.function))
-
-
 # Dask takes what it does not know for small, and would move coefficients about instead of sums.
 sizeof.register(sparse.csr_array, _size_of_csr)
 sizeof.register((PassSummary, ClusterSums, AnchorPairs), _size_of_sums)
-sizeof.register(_Shared, _size_of_shared)
+sizeof.register(_Shared, lambda shared: len(pickle.dumps(shared.function)))
 
 
 def _has_cluster() -> bool:
@@ -188,14 +180,6 @@ def _workers_of(chunks: Sequence[Any]) -> list[str | None]:
     wait(futures)
     holders = default_client().who_has(futures)
     return [next(iter(holders.get(future.key, ())), None) for future in futures]
-
-
-def _at_home(home: str | None) -> AbstractContextManager[Any]:
-    """Let tasks run where their rows are; elsewhere if that worker is gone.
-
-    Left to itself the scheduler also thinks of the worker that holds the state of the pass, and moves rows there.
-    """
-    return nullcontext() if home is None else dask.annotate(workers=[home], allow_other_workers=True)
 
 
 def _run_chunk(

@@ -50,6 +50,13 @@ def cut_rows(n_rows: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
+def split_rows(rows: NDArray[np.intp], starts: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield the numbers of the blocks that hold some of these ascending rows, and the rows counted from their starts."""
+    for number, (first, last) in enumerate(pairwise(np.searchsorted(rows, starts))):
+        if last > first:
+            yield number, rows[first:last] - starts[number]
+
+
 def merge_sums(parts: Iterable[Sums]) -> Sums:
     """Merge sums that come in order, in a fixed tree of neighbours; only as many are kept as the tree is high."""
     kept: list[tuple[int, Sums]] = []
@@ -133,13 +140,7 @@ class StoredGraph:
     def take(self, rows: NDArray[np.intp]) -> sparse.csr_array:
         """Return these rows; every block is read once."""
         order = np.argsort(rows, kind="stable")
-        in_order = rows[order]
-        bounds = np.searchsorted(in_order, self._starts)
-        parts = [
-            self._block(number)[in_order[first:last] - self._starts[number]]
-            for number, (first, last) in enumerate(pairwise(bounds))
-            if last > first
-        ]
+        parts = [self._block(number)[own] for number, own in split_rows(rows[order], self._starts)]
         if not parts:
             return sparse.csr_array((0, self.shape[1]), dtype=self.dtype)
         return join_blocks(parts)[np.argsort(order)]
@@ -208,36 +209,39 @@ class BlockEngine:
     """Engine of one machine: rows from a source, coefficients in a store.
 
     ``blocks`` are the rows that are solved together; they decide the last bits of sums. ``n_threads`` blocks are solved
-    at a time, which changes no result. ``new_store`` makes stores for coefficients; ``store`` is the first one, if it
-    is not new. ``read_ahead`` is for rows that are not in memory: a thread of its own reads the next blocks while
-    others are solved, and graph and embedding stay in the store. ``on_rows`` is called with the number of rows after
-    every block of a pass.
+    at a time, which changes no result. Where the rows are not in memory, a thread of its own reads the next blocks
+    while others are solved, and graph and embedding stay in the store, which is in ``scratch_folder`` unless ``store``
+    is given. ``on_rows`` is called with the number of rows after every block of a pass.
     """
 
     def __init__(
         self,
         source: RowSource,
         blocks: Sequence[slice],
-        new_store: Callable[[], RowStore],
         n_threads: int,
         *,
+        scratch_folder: str | Path | None = None,
         store: RowStore | None = None,
-        read_ahead: bool = False,
         on_rows: Callable[[int], None] | None = None,
     ) -> None:
         self.n_rows = source.n_rows
-        self._source, self._blocks = source, list(blocks)
-        self._new_store, self._store = new_store, new_store() if store is None else store
+        self._source, self._blocks, self._scratch_folder = source, list(blocks), scratch_folder
+        self._store = self._new_store() if store is None else store
         self._starts = np.array([rows.start for rows in blocks] + [source.n_rows], dtype=np.intp)
         self._on_rows = on_rows
-        self._in_store = read_ahead
+        self._in_store = not source.in_memory
         workers = min(n_threads, len(self._blocks))
         self._pool: ThreadPoolExecutor | None = None
-        if workers > 1 or read_ahead:
+        if workers > 1 or self._in_store:
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix="kedge")
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="kedge-read") if read_ahead else None
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="kedge-read") if self._in_store else None
         # Enough that no thread waits for the slowest block before the next is begun.
         self._in_flight = 2 * workers + 1
+
+    def _new_store(self) -> RowStore:
+        if self._source.in_memory:
+            return MemoryStore(len(self._blocks))
+        return ScratchStore(self._scratch_folder, self._source.dtype)
 
     def run_pass(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Sums:
         """Solve all rows; see :class:`kedge.engines.contract.Engine`."""
@@ -377,13 +381,8 @@ def choose_engine(
         assert isinstance(source, ArraySource)
         return DaskEngine(source, step)
     blocks = cut_rows(source.n_rows, step)
-
-    def new_store() -> RowStore:
-        return MemoryStore(len(blocks)) if source.in_memory else ScratchStore(scratch_folder, source.dtype)
-
-    options: dict[str, Any] = {"read_ahead": not source.in_memory, "on_rows": on_rows}
-    if checkpoint is None:
-        return BlockEngine(source, blocks, new_store, n_threads, **options)
-    kept = checkpoint.open_store(source.dtype, [rows.stop - rows.start for rows in blocks])
-    engine = BlockEngine(source, blocks, new_store, n_threads, store=kept, **options)
+    kept = None if checkpoint is None else checkpoint.open_store(source.dtype, [b.stop - b.start for b in blocks])
+    engine = BlockEngine(source, blocks, n_threads, scratch_folder=scratch_folder, store=kept, on_rows=on_rows)
+    if kept is None or checkpoint is None:
+        return engine
     return CheckpointedEngine(engine, kept, checkpoint)

@@ -28,7 +28,11 @@ class PreparedHessian:
         try:
             self._lower = np.linalg.cholesky(self.matrix)
         except np.linalg.LinAlgError:
-            raise ValueError(_not_definite_message(self.matrix)) from None
+            smallest = float(np.linalg.eigvalsh(self.matrix)[0])
+            raise ValueError(
+                f"hessian must be positive definite, but its smallest eigenvalue is {smallest:.3g} (largest entry "
+                f"{np.abs(self.matrix).max():.3g}); add a ridge: alpha > 0, or a small multiple of the identity"
+            ) from None
 
     @property
     def n_anchors(self) -> int:
@@ -72,14 +76,6 @@ def _checked_matrix(hessian: ArrayLike) -> NDArray[np.float64]:
             f"{gap.max():.3g}; pass (H + H.T) / 2 if that is what you mean"
         )
     return 0.5 * matrix + 0.5 * matrix.T  # the sum of two large entries could overflow
-
-
-def _not_definite_message(matrix: NDArray[np.float64]) -> str:
-    smallest = float(np.linalg.eigvalsh(matrix)[0])
-    return (
-        f"hessian must be positive definite, but its smallest eigenvalue is {smallest:.3g} "
-        f"(largest entry {np.abs(matrix).max():.3g}); add a ridge: alpha > 0, or a small multiple of the identity"
-    )
 
 
 FloatArray = NDArray[np.floating[Any]]

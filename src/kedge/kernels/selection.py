@@ -36,14 +36,6 @@ LARGE_SUPPORT = 0.45
 PROBED_ROWS, LEAST_ROWS = 8, 4
 
 
-def _solve_rows(
-    hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
-) -> RowSolution:
-    """Solve every row with the C++ active-set solver; the same bits for any number of threads."""
-    large = hessian.projected_inverse if expects_large_supports(hessian, linear, start) else (None, None)
-    return call_native(hessian, large, linear, start, options)
-
-
 def _on_graph(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda graph, *rest: function(_native.CommunityGraph(*graph), *rest)
 
@@ -65,14 +57,11 @@ def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: 
     return bool(np.median(sizes) > limit)
 
 
-def call_native(
-    hessian: PreparedHessian,
-    large: tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None],
-    linear: FloatArray,
-    start: RowMatrix | None,
-    options: SolveOptions,
+def _solve_rows(
+    hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
 ) -> RowSolution:
-    """Run the extension with (``large``: the projected inverse and centre) or without the start for large supports."""
+    """Solve every row with the C++ active-set solver; the same bits for any number of threads."""
+    large = hessian.projected_inverse if expects_large_supports(hessian, linear, start) else (None, None)
     if start is not None and not isinstance(start, np.ndarray):
         rows = start.indptr.astype(np.int64), start.indices.astype(np.int32), np.ascontiguousarray(start.data)
         out = _native.solve_rows_from_csr(hessian.matrix, *large, linear, *rows, _native.Options(*options))

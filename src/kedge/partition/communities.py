@@ -14,13 +14,13 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state, check_scalar
 
 from kedge.core.labels import number_by_first_rows
-from kedge.kernels.contract import CommunityGraph
+from kedge.core.rows import canonical_rows
+from kedge.kernels.contract import CommunityGraph, Labels
 from kedge.kernels.selection import choose_kernel
 
 # The algorithm is compiled here because igraph and leidenalg are under the GPL and graspologic-native takes lists of
 # string triples. NetworKit's parallel Leiden gives another result in every run.
 
-Labels = NDArray[np.int64]
 Masses = NDArray[np.float64]
 
 # Doublings of the resolution in search of enough communities.
@@ -136,10 +136,7 @@ def _checked_graph(graph: Any) -> sparse.csr_array:
         raise ValueError("graph has no nodes; give at least one")
     if kind not in "fiub":
         raise TypeError(f"graph must hold real numbers, got dtype {graph.dtype}; convert it to float")
-    weights = sparse.csr_array(graph, dtype=np.float64)
-    if not weights.has_canonical_format:
-        weights = weights.copy()
-        weights.sum_duplicates()
+    weights = canonical_rows(sparse.csr_array(graph, dtype=np.float64))
     with np.errstate(over="ignore"):
         total = weights.data.sum()
     if not np.isfinite(total):
