@@ -19,10 +19,10 @@ from scipy import sparse
 
 from kedge.core.block_step import PassSummary, RowBlock
 from kedge.core.exact_structure import AnchorPairs
-from kedge.core.labels import ClusterSums, embed_block
+from kedge.core.labels import ClusterSums
 from kedge.core.scaling import ViewScaling
 from kedge.engines.contract import Sums
-from kedge.engines.local import cut_rows, join_blocks, mapped_columns, merge_sums, split_rows
+from kedge.engines.local import cut_rows, embed_block, join_blocks, mapped_columns, merge_sums, split_rows
 from kedge.readers.arrays import ArraySource, blocks_of, place_in_array
 from kedge.readers.stored_rows import refuse_not_finite
 

@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn import get_config
 
 from kedge.core.block_step import RowBlock
-from kedge.core.labels import embed_block
 from kedge.core.rows import RowSource
 from kedge.engines.checkpoint import Checkpoint, CheckpointedEngine
 from kedge.engines.contract import Engine, Sums
@@ -51,7 +50,7 @@ def cut_rows(n_rows: int, step: int) -> list[slice]:
 
 
 def split_rows(rows: NDArray[np.intp], starts: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Yield the numbers of the blocks that hold some of these ascending rows, and the rows counted from their starts."""
+    """Yield the number of every block that holds some of these ascending rows, and their places in it."""
     for number, (first, last) in enumerate(pairwise(np.searchsorted(rows, starts))):
         if last > first:
             yield number, rows[first:last] - starts[number]
@@ -191,6 +190,11 @@ def mapped_columns(block: sparse.csr_array, columns: sparse.csr_array | None) ->
     mapped = sparse.csr_array(block @ columns.astype(block.dtype))
     mapped.sort_indices()
     return mapped
+
+
+def embed_block(row_map: NDArray[Any], block: RowBlock) -> NDArray[Any]:
+    """Return the embedding of the rows of a block, from their coefficients."""
+    return np.asarray(block.coefficients @ row_map)
 
 
 def join_blocks(parts: Iterable[sparse.csr_array]) -> sparse.csr_array:

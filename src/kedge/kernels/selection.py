@@ -10,15 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-from kedge.kernels.contract import (
-    FloatArray,
-    Kernel,
-    PreparedHessian,
-    RowMatrix,
-    RowSolution,
-    RowSums,
-    SolveOptions,
-)
+from kedge.kernels.contract import FloatArray, Kernel, PreparedHessian, RowMatrix, RowSolution, RowSums, SolveOptions
 from kedge.kernels.reference import REFERENCE
 from kedge.user_warnings import warn_user
 
