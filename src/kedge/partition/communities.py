@@ -26,7 +26,7 @@ Masses = NDArray[np.float64]
 # Doublings of the resolution in search of enough communities.
 _MOST_DOUBLINGS = 40
 # Orders in which nodes are visited, each giving other communities, of which the best are kept: as many as this number
-# of edges allows, within limits. More bring next to nothing.
+# of edges allows, within limits. More starts bring very little.
 LEAST_STARTS, MOST_STARTS, EDGES_OF_STARTS = 8, 24, 4_000_000
 # Pairs of communities that may merge are joined at least this share as densely as the most densely joined pair. Losses
 # of modularity alone would join separate clusters where each of them is large enough to count as several communities;
@@ -274,7 +274,7 @@ def merge_dense_pairs(
     """Merge C communities as :func:`merge_tree` says; with a share of 1, the most densely joined pair merges.
 
     Return the pairs (merge t makes number C + t), the modularity each merge loses, and how densely each pair was
-    joined: the weight between the two over what their masses let expect.
+    joined: the weight between the two over what chance would put there.
     """
     count, all_weight, all_mass = len(masses), float(between.sum()) or 1.0, float(masses.sum()) or 1.0
     weights, masses, numbers = between / all_weight, masses / all_mass, np.arange(count)

@@ -119,7 +119,7 @@ def agreed_groups(votes: Sequence[Labels], n_groups: int) -> Labels:
     ballots = sparse.csr_array((np.ones(len(columns), np.float32), columns, pointers), shape=(n_rows, starts[-1]))
     apart = 1.0 - (ballots @ ballots.T).toarray() / np.float32(len(votes))
     tree = linkage(squareform(apart, checks=False), method="average")
-    # Cut after a number of merges: at a height, several merges that are equally high would all count, or none.
+    # Cut after a number of merges. A cut at a height would take all merges of equal height, or none of them.
     tree[:, 2] = np.arange(len(tree))
     return np.asarray(fcluster(tree, n_groups, criterion="maxclust") - 1, dtype=np.int64)
 
