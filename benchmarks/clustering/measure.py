@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from kedge._native import instruction_set
 from threadpoolctl import threadpool_info
 
 from benchmarks.row_solver.measure import require_compiled_solver
-from kedge.kernels.compiled import instruction_set
 from kedge.kernels.selection import choose_kernel, default_threads
 
 LIBRARIES = ("kedge", "numpy", "scipy", "scikit-learn")

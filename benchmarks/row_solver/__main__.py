@@ -6,8 +6,7 @@ import numpy as np
 
 from benchmarks.row_solver import measure, rivals
 from benchmarks.row_solver.problems import mixture_problem, planted_problem
-from kedge.kernels.compiled import LARGE_SUPPORT
-from kedge.kernels.selection import default_threads
+from kedge.kernels.selection import LARGE_SUPPORT, default_threads
 
 COMPARISON_NOTES = """
 Rows per second, n = {n_rows:,}, {threads} threads. cold: no start. threads: over one thread.

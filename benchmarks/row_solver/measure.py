@@ -3,12 +3,12 @@
 import os
 import platform
 import time
+from unittest.mock import patch
 
 import numpy as np
+from kedge._native import instruction_set
 
-from kedge.kernels import PreparedHessian, available_kernels, solve_rows
-from kedge.kernels.compiled import call_native, instruction_set
-from kedge.kernels.contract import SolveOptions
+from kedge.kernels import PreparedHessian, available_kernels, selection, solve_rows
 from kedge.kernels.selection import default_threads
 
 REPEATS = 4
@@ -53,9 +53,8 @@ def preparation_milliseconds(problem):
 def forced_rate(problem, large, most_rows=None):
     """Rows per second with one of the two cold starts forced."""
     linear = problem.linear[:most_rows]
-    pair = problem.hessian.projected_inverse if large else (None, None)
-    options = SolveOptions(tol=1e-10, n_threads=default_threads(), sparse_output=False, want_sums=False)
-    seconds, _ = best_seconds(lambda: call_native(problem.hessian, pair, linear, None, options))
+    with patch.object(selection, "expects_large_supports", lambda *_: large):
+        seconds, _ = best_seconds(lambda: solve_rows(problem.hessian, linear))
     return len(linear) / seconds
 
 

@@ -20,7 +20,7 @@ from kedge.core.rows import View
 from kedge.core.scaling import ViewScaling
 from kedge.core.view_weights import ViewWeighting
 from kedge.engines.checkpoint import Checkpoint
-from kedge.engines.stores import StoredGraph
+from kedge.engines.local import graph_in_memory
 from kedge.fit import FitPlan, fit_rows
 from kedge.fitted import FittedAnchorGraph
 from kedge.inputs import FLOATS, Views
@@ -149,7 +149,7 @@ class AnchorGraphClusterer(
         if "graph_" in state:
             graph = state["graph_"]
             if not sparse.issparse(graph):  # on disk, or on the workers of a cluster
-                graph = graph.to_csr() if isinstance(graph, StoredGraph) else sparse.csr_array(graph.compute())
+                graph = graph_in_memory(graph)
                 state = state | {name: np.asarray(state[name]) for name in ("embedding_", "labels_", "confidence_")}
             state = state | {"graph_": [graph.data, graph.indices, graph.indptr, list(graph.shape)]}
         return state

@@ -33,8 +33,8 @@ from kedge.layers import (
     warn_of_missing_clusters,
 )
 from kedge.loop import IterationReport, LoopResult, iterate, warn_not_settled
+from kedge.partition.cluster_count import structure_prior
 from kedge.partition.communities import merge_tree
-from kedge.partition.view_structure import structure_prior
 from kedge.progress import Progress
 from kedge.user_warnings import warn_user
 

@@ -1,6 +1,6 @@
 """What a fitted anchor graph can tell: other layers of its tree, and labels of new rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,22 +10,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kedge.core.block_step import ColumnLayout, MergeTree, PassState, RowBlock, column_layout, solve_rows_alone
+from kedge.core.block_step import ColumnLayout, PassState, RowBlock, column_layout, solve_rows_alone
 from kedge.core.driver_step import EmbeddingPenalty, spread_over_columns
 from kedge.core.labels import cluster_coordinates, nearest_center, vote_over_views
 from kedge.core.rows import NearProblem, RowProblem, build_problems, mirrored, nearest_weights
 from kedge.core.scaling import ViewScaling
-from kedge.engines.contract import Sums
-from kedge.engines.local import choose_engine
-from kedge.engines.stores import StoredGraph
+from kedge.engines.local import GraphRows, choose_engine
 from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.layers import Layers, ShareLabels, label_by_shares
 from kedge.parameters import threads_for
 from kedge.readers.arrays import ArraySource
 
-# Rows whose weights in all clusters are held at a time, and the number of new rows that are not cut into blocks.
-_ROWS_AT_ONCE, _ROWS_ALONE = 1 << 16, 1 << 8
+# New rows that are not worth cutting into blocks.
+_ROWS_ALONE = 1 << 8
 
 
 class FittedAnchorGraph:
@@ -110,7 +108,7 @@ class FittedAnchorGraph:
         check_is_fitted(self)
         if _checked_layer(n_clusters, self.n_communities_, self.n_clusters_) == self.n_clusters_:
             return self.labels_
-        rows = _GraphRows(self.graph_)
+        rows = GraphRows(self.graph_)
         labels = ShareLabels(self._shares_at(n_clusters).shares[self.used_anchors_])
         return np.concatenate([labels.of(block) for block in rows.blocks()])
 
@@ -120,7 +118,7 @@ class FittedAnchorGraph:
             return ShareLabels(self.cluster_shares_, self.confidence_shares_)
         layers = Layers(self.community_shares_, self.smoothed_shares_, self.tree_)
         layout = ColumnLayout(self.used_anchors_, len(self.community_shares_))
-        return label_by_shares(_GraphRows(self.graph_), layers, layout, int(n_clusters))[2]
+        return label_by_shares(GraphRows(self.graph_), layers, layout, int(n_clusters))[2]
 
     def _predict_views(self, views: Views, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
         check_is_fitted(self)
@@ -265,32 +263,6 @@ def _heaviest_cluster(embedder: RowEmbedder, shares: ShareLabels, block: RowBloc
 
 def _confidence(embedder: RowEmbedder, shares: ShareLabels, block: RowBlock) -> NDArray[np.float64]:
     return shares.confidence(replace(block, coefficients=embedder.weights(block)))
-
-
-class _GraphRows:
-    """The rows of a finished graph, block by block."""
-
-    def __init__(self, graph: Any) -> None:
-        # On disk, on the workers of a cluster, or in memory.
-        is_here = isinstance(graph, StoredGraph) or sparse.issparse(graph)
-        self._graph = graph if is_here else sparse.csr_array(graph.compute())
-
-    def blocks(self) -> Iterator[RowBlock]:
-        """Yield the weights of consecutive rows."""
-        if isinstance(self._graph, StoredGraph):
-            yield from (RowBlock(rows, (), block) for rows, block in self._graph.blocks())
-            return
-        n_rows = self._graph.shape[0]
-        for start in range(0, n_rows, _ROWS_AT_ONCE):
-            rows = slice(start, min(start + _ROWS_AT_ONCE, n_rows))
-            yield RowBlock(rows, (), self._graph[rows])
-
-    def sum_blocks(self, function: Callable[[RowBlock], Sums]) -> Sums:
-        """Merge what a function returns for all blocks."""
-        tree: MergeTree[Sums] = MergeTree()
-        for block in self.blocks():
-            tree.add(function(block))
-        return tree.total()
 
 
 def _checked_layer(n_clusters: Any, n_communities: int, n_found: int) -> int:

@@ -27,9 +27,9 @@ def test_doctor_reports_everything(program):
 
 
 def test_doctor_fails_when_the_solver_is_missing(monkeypatch, capsys):
-    from kedge.kernels import available_kernels
+    from kedge.kernels import available_kernels, selection
 
-    monkeypatch.setitem(sys.modules, "kedge.kernels.compiled", None)
+    monkeypatch.setattr(selection, "_problem", "no such file")
     available_kernels.cache_clear()
     monkeypatch.setattr(doctor, "SELF_TEST_SECONDS", 0.01)
     try:

@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+from kedge._native import is_built_for_speed
 
 import kedge
-from kedge.kernels.compiled import is_built_for_speed
 
 
 def test_solver_is_compiled_for_speed_though_bindings_are_compiled_for_size():
@@ -24,7 +24,7 @@ def test_version_is_the_same_everywhere():
 def test_baseline_loops_give_the_same_rows_to_rounding():
     program = (
         "import sys, numpy as np; from kedge.kernels import solve_rows\n"
-        "from kedge.kernels.compiled import instruction_set\n"
+        "from kedge._native import instruction_set\n"
         "rng = np.random.default_rng(0); A = rng.normal(size=(37, 9)); F = -2 * rng.normal(size=(101, 9)) @ A.T\n"
         "rows = [solve_rows(2 * A @ A.T + r * np.eye(37), F).coefficients for r in (0.1, 100.0)]\n"
         "print(instruction_set(), file=sys.stderr); sys.stdout.buffer.write(np.stack(rows).tobytes())"

@@ -16,7 +16,6 @@ from kedge.core.rows import build_row_problem
 from kedge.core.scaling import ViewScaling
 from kedge.engines import local as block_rows
 from kedge.engines.local import BlockEngine, cut_rows, rows_per_block
-from kedge.engines.stores import MemoryStore
 from kedge.kernels.selection import one_thread_per_library
 from kedge.readers.arrays import ArraySource
 
@@ -26,7 +25,7 @@ STATE = PassState((build_row_problem([X[::20]], weights=[1.0], ridge=100.0),))
 
 def engine_of(blocks, n_threads=1):
     source = ArraySource([X], [ViewScaling("none")])
-    return BlockEngine(source, blocks, lambda: MemoryStore(len(blocks)), n_threads)
+    return BlockEngine(source, blocks, n_threads)
 
 
 @given(st.integers(1, 600), st.integers(1, 4))

@@ -46,7 +46,7 @@ def test_large_supports_are_optimal_on_the_dual_path(ridge, warm):
 
 
 def test_dual_path_is_taken_when_supports_are_large():
-    from kedge.kernels.compiled import expects_large_supports
+    from kedge.kernels.selection import expects_large_supports
 
     rng = np.random.default_rng(0)
     anchors = rng.normal(size=(40, 10))

@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 import kedge
-from kedge.partition.communities import at_least
 
 SQUARE = np.ones((3, 3))
 BAD_GRAPHS = [
@@ -42,8 +41,6 @@ def test_differences_of_rounding_are_symmetric():
 def test_more_clusters_than_nodes_are_refused(n_clusters):
     with pytest.raises(ValueError, match=f"n_clusters={n_clusters} is more than the 3 nodes of graph; ask for fewer"):
         kedge.communities(SQUARE, n_clusters)
-    with pytest.raises(ValueError, match="more than the 3 nodes"):
-        at_least(sparse.csr_array(SQUARE), n_clusters, 1.0, 0)
 
 
 @pytest.mark.parametrize("parameters", [{"n_clusters": 0}, {"resolution": 0.0}, {"resolution": -1}])

@@ -6,7 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kedge.partition.communities import cut_tree, find_communities, merge_tree, modularity, move_at_fixed_k
+from kedge.kernels import choose_kernel
+from kedge.partition.communities import cut_tree, prepare_graph
+
+KERNELS = [choose_kernel("compiled"), choose_kernel("reference")]
 
 
 @st.composite
@@ -28,12 +31,20 @@ def problems(draw):
     return graph, labels, draw(st.sampled_from([0.2, 1.0, 3.0, 1e6])), masses
 
 
+def modularity(graph, labels, resolution, masses):
+    masses = np.asarray(graph.sum(axis=1)).ravel() if masses is None else masses
+    same = labels[:, None] == labels
+    inside, squares = graph.toarray()[same].sum(), (np.bincount(labels, masses) ** 2).sum()
+    return (inside - resolution * squares / (masses.sum() or 1.0)) / (graph.sum() or 1.0)
+
+
 @given(problems(), st.integers(0, 2**64 - 1))
 @settings(max_examples=examples(80))
 def test_both_find_the_same_communities_numbered_by_their_first_nodes(problem, seed):
     graph, _, resolution, masses = problem
-    found = find_communities(graph, resolution, seed, masses, "compiled")
-    np.testing.assert_array_equal(found, find_communities(graph, resolution, seed, masses, "reference"))
+    prepared = prepare_graph(graph, resolution, masses)
+    found, expected = (kernel.find_communities(prepared, seed) for kernel in KERNELS)
+    np.testing.assert_array_equal(found, expected)
     seen = np.unique(found, return_index=True)[1]
     assert (np.diff(seen) > 0).all()
     np.testing.assert_array_equal(found[seen], np.arange(len(seen)))
@@ -42,25 +53,25 @@ def test_both_find_the_same_communities_numbered_by_their_first_nodes(problem, s
 @given(problems())
 @settings(max_examples=examples(80))
 def test_both_merge_the_same_pairs_with_losses_that_are_differences_of_modularity(problem):
-    graph, labels, resolution, masses = problem
-    tree = merge_tree(graph, labels, resolution, masses, "compiled")
-    np.testing.assert_array_equal(tree, merge_tree(graph, labels, resolution, masses, "reference"))
-    n_communities = labels.max() + 1
-    assert tree.shape == (n_communities - 1, 4)
-    scores = [
-        modularity(graph, cut_tree(tree, n_communities, k)[labels], resolution, masses)
-        for k in range(n_communities, 0, -1)
-    ]
+    graph, _, resolution, masses = problem
+    n_nodes = graph.shape[0]
+    prepared = prepare_graph(graph, resolution, masses)
+    (pairs, losses), expected = (kernel.merge_communities(prepared) for kernel in KERNELS)
+    np.testing.assert_array_equal(pairs, expected[0])
+    np.testing.assert_array_equal(losses, expected[1])
+    assert pairs.shape == (n_nodes - 1, 2)
+    scores = [modularity(graph, cut_tree(pairs, n_nodes, k), resolution, masses) for k in range(n_nodes, 0, -1)]
     # Rounding of the scores, which grow with the resolution.
-    np.testing.assert_allclose(-np.diff(scores), tree[:, 2], rtol=0, atol=1e-10 * (1 + np.abs(scores).max()))
+    np.testing.assert_allclose(-np.diff(scores), losses, rtol=0, atol=1e-10 * (1 + np.abs(scores).max()))
 
 
 @given(problems())
 @settings(max_examples=examples(80))
 def test_both_move_the_same_nodes_and_modularity_never_falls(problem):
     graph, labels, resolution, masses = problem
-    moved = move_at_fixed_k(graph, labels, resolution, masses, "compiled")
-    np.testing.assert_array_equal(moved, move_at_fixed_k(graph, labels, resolution, masses, "reference"))
+    prepared = prepare_graph(graph, resolution, masses)
+    moved, expected = (kernel.move_nodes(prepared, labels) for kernel in KERNELS)
+    np.testing.assert_array_equal(moved, expected)
     np.testing.assert_array_equal(np.unique(moved), np.unique(labels))
     before = modularity(graph, labels, resolution, masses)
     assert modularity(graph, moved, resolution, masses) >= before - 1e-10 * (1 + abs(before))

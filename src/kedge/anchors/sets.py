@@ -33,7 +33,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.several_views import choose_view_anchors
 from kedge.core.rows import RowSource, View, build_near_problem, first_distinct, lloyd_rounds, sample_rows
-from kedge.kernels.selection import hold_libraries
+from kedge.kernels.selection import one_thread_per_library
 from kedge.user_warnings import warn_user
 
 # Up to this many rows, the rows themselves are cut into communities, and the exact row problem is affordable.
@@ -203,7 +203,7 @@ def choose_anchor_sets(
         # One seed per set, drawn in order, lets sets be found in parallel.
         seeds = [RandomState(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=len(plan.sizes))]
         # OpenMP's limit holds only in the thread that sets it.
-        with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds))), initializer=hold_libraries) as pool:
+        with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds))), initializer=one_thread_per_library) as pool:
             sets = list(pool.map(partial(choose_set, source, plan, prior), plan.sizes, seeds))
     largest = max(len(one[0]) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:

@@ -47,7 +47,7 @@ def describe_machine(compiled: bool) -> list[tuple[str, str]]:
     """Return platform, compiled solver, threads and BLAS libraries."""
     solver = "MISSING: rows are solved in NumPy, hundreds of times slower; reinstall kedge"
     if compiled:
-        from kedge.kernels.compiled import instruction_set, is_built_for_speed
+        from kedge._native import instruction_set, is_built_for_speed
 
         built = "built for speed" if is_built_for_speed() else "NOT built for speed"
         solver = f"present, {instruction_set()} loops, {built}"

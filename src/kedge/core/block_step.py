@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,17 +72,6 @@ def column_layout(set_sizes: list[int], signed: bool) -> ColumnLayout:
     return ColumnLayout(np.concatenate(parts).astype(np.intp), sum(set_sizes))
 
 
-class Mergeable(Protocol):
-    """Sums over rows that can be added to those over other rows."""
-
-    def merge(self, other: Self) -> Self:
-        """Add the sums of other rows."""
-        ...
-
-
-Sums = TypeVar("Sums", bound=Mergeable)
-
-
 @dataclass(frozen=True)
 class PassSummary:
     """Sums over rows, all in double precision."""
@@ -104,28 +93,6 @@ class PassSummary:
             mine, others = getattr(self, name), getattr(other, name)
             sums[name] = None if mine is None or others is None else mine + others
         return type(self)(**sums)
-
-
-class MergeTree(Generic[Sums]):
-    """Merges sums in the order in which they come, along a fixed binary tree; it keeps one sum per level."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[int, Sums]] = []
-
-    def add(self, sums: Sums) -> None:
-        """Take the next sums; two neighbours that cover the same number of blocks become one."""
-        height = 0
-        while self._parts and self._parts[-1][0] == height:
-            sums = self._parts.pop()[1].merge(sums)
-            height += 1
-        self._parts.append((height, sums))
-
-    def total(self) -> Sums:
-        """Return the sums of everything that was added."""
-        total = self._parts[-1][1]
-        for _, sums in reversed(self._parts[:-1]):
-            total = sums.merge(total)
-        return total
 
 
 # With a larger share of nonzeros than this, a dense product is faster than a sparse one.

@@ -50,7 +50,7 @@ class EmbeddedLabels:
 
     def of(self, block: RowBlock) -> NDArray[np.int64]:
         """Embed the rows and return the nearest centres."""
-        embedded = embed_block(self.row_map, block)
+        embedded = np.asarray(block.coefficients @ self.row_map)
         return nearest_center(cluster_coordinates(embedded, self.singular_values), self.centers)
 
 
@@ -80,11 +80,6 @@ class ClusterSums:
     def order(self) -> NDArray[np.intp]:
         """Return the clusters that hold a row, ordered by their first rows, which rounding cannot change."""
         return np.argsort(self.first_rows, kind="stable")[: np.isfinite(self.first_rows).sum()]
-
-
-def embed_block(row_map: NDArray[Any], block: RowBlock) -> NDArray[Any]:
-    """Return the embedding of the rows of a block, from their coefficients."""
-    return np.asarray(block.coefficients @ row_map)
 
 
 def sum_clusters(labels: RowLabels, n_clusters: int, block: RowBlock) -> ClusterSums:

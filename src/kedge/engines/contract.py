@@ -1,13 +1,22 @@
 """What an engine offers to a fit."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.block_step import Mergeable, RowBlock
+from kedge.core.block_step import RowBlock
+
+
+class Mergeable(Protocol):
+    """Sums over rows that can be added to those over other rows."""
+
+    def merge(self, other: Self) -> Self:
+        """Add the sums of other rows."""
+        ...
+
 
 Sums = TypeVar("Sums", bound=Mergeable)
 
@@ -15,9 +24,9 @@ Sums = TypeVar("Sums", bound=Mergeable)
 class Engine(Protocol):
     """Runs functions over all blocks of rows and keeps the coefficients between passes.
 
-    Functions get a :class:`kedge.core.block_step.RowBlock` with the coefficients of the last pass. They may run in
-    other threads or processes, so they are built of picklable parts and change nothing. What they return is merged in
-    the order of the rows, in a fixed tree.
+    A function gets a :class:`kedge.core.block_step.RowBlock` with the coefficients of the last pass. It may run in
+    another thread or process, so it must be picklable and change nothing. Sums are merged in the order of the rows, in
+    a fixed tree. Views are read only if ``with_views`` says so.
     """
 
     n_rows: int
@@ -27,28 +36,25 @@ class Engine(Protocol):
         ...
 
     def sum_blocks(self, function: Callable[[RowBlock], Sums], *, with_views: bool = False) -> Sums:
-        """Merge what a function returns for all blocks; views are read only if asked for."""
+        """Merge what a function returns for all blocks."""
         ...
 
     def per_row(
         self, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any, with_views: bool = False
     ) -> Any:
-        """Return the arrays of all blocks below one another, of this width (None for one dimension) and dtype.
-
-        Views are read only if asked for.
-        """
+        """Stack the arrays that a function returns, of this width (None for one dimension) and dtype."""
         ...
 
     def take(self, rows: NDArray[np.intp]) -> sparse.csr_array:
-        """Return the coefficients of these rows, which are in order."""
+        """Return the coefficients of these rows, which are in ascending order."""
         ...
 
     def graph(self, columns: sparse.csr_array | None) -> Any:
-        """Return the coefficients of all rows times a map of columns, None meaning as they are."""
+        """Return the coefficients of all rows times a map of columns; None leaves the columns as they are."""
         ...
 
     def solve_graph(self, solve: Callable[[RowBlock], sparse.csr_array], columns: sparse.csr_array | None) -> Any:
-        """Solve all rows for a graph of its own, beside the coefficients, which stay."""
+        """Solve all rows for another graph; the coefficients stay as they are."""
         ...
 
     def embedding(self, row_map: NDArray[Any]) -> Any:
@@ -56,5 +62,5 @@ class Engine(Protocol):
         ...
 
     def close(self) -> Any:
-        """Free threads; what graphs and embeddings still need stays until they are gone."""
+        """Stop threads; graphs and embeddings can still be read."""
         ...

@@ -1,42 +1,41 @@
-"""The engine of one machine: blocks of rows side by side in threads, in memory or on disk."""
+"""The engine of one machine: blocks of rows side by side in threads, in memory or on disk, and the graph they leave."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
 
-from kedge.core.block_step import MergeTree, RowBlock
-from kedge.core.labels import embed_block
+from kedge.core.block_step import RowBlock
 from kedge.core.rows import RowSource
 from kedge.engines.checkpoint import Checkpoint, CheckpointedEngine
 from kedge.engines.contract import Engine, Sums
-from kedge.engines.stores import MemoryStore, RowStore, ScratchStore, StoredEmbedding, StoredGraph
+from kedge.engines.stores import ScratchStore
 from kedge.readers.arrays import ArraySource
+
+Result = TypeVar("Result")
 
 # Entries of the linear terms of a block: small enough to stay in cache, large enough to hide the cost of a call.
 BLOCK_ENTRIES = 1 << 18
 FEWEST_ROWS, MOST_ROWS = 256, 16384
 # Blocks of rows that are in memory at a time, at most: read ahead, being solved, and copies while they are scaled.
 _BLOCKS_IN_MEMORY = 8
+# Rows of a finished graph that are looked at together.
+_GRAPH_ROWS = 1 << 16
 
 
 def rows_per_block(n_columns: int, bytes_per_row: int = 0) -> int:
-    """Return how many rows are solved together; depends on the problem alone, so that threads cannot change sums.
+    """Return how many rows are solved together; it depends on the problem alone, so threads cannot change sums.
 
-    Parameters
-    ----------
-    n_columns : int
-        Columns of the coefficients.
-    bytes_per_row : int, default=0
-        What a row of all views takes in memory. Blocks of very wide rows are shortened so that those in work stay
-        within scikit-learn's ``working_memory``; sums then differ in their last bits.
+    Blocks of very wide rows are shorter, so that those in work stay within scikit-learn's ``working_memory``; sums then
+    differ in their last bits.
     """
     # Every block brings a Gram matrix of n_columns^2 entries, which must not cost more than its rows.
     fewest = max(FEWEST_ROWS, n_columns)
@@ -50,74 +49,221 @@ def cut_rows(n_rows: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
-Result = TypeVar("Result")
+def split_rows(rows: NDArray[np.intp], starts: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield the number of every block that holds some of these ascending rows, and their places in it."""
+    for number, (first, last) in enumerate(pairwise(np.searchsorted(rows, starts))):
+        if last > first:
+            yield number, rows[first:last] - starts[number]
+
+
+def merge_sums(parts: Iterable[Sums]) -> Sums:
+    """Merge sums that come in order, in a fixed tree of neighbours; only as many are kept as the tree is high."""
+    kept: list[tuple[int, Sums]] = []
+    for sums in parts:
+        # Two neighbours that stand for equally many blocks become one.
+        height = 0
+        while kept and kept[-1][0] == height:
+            sums = kept.pop()[1].merge(sums)
+            height += 1
+        kept.append((height, sums))
+    total = kept[-1][1]
+    for _, sums in reversed(kept[:-1]):
+        total = sums.merge(total)
+    return total
+
+
+class MemoryStore:
+    """Coefficients of the blocks in memory, overwritten in place. Several threads read a store, one writes."""
+
+    def __init__(self, n_blocks: int) -> None:
+        self._blocks: list[sparse.csr_array | None] = [None] * n_blocks
+        self._next = 0
+
+    def begin_pass(self) -> None:
+        """Get ready for the coefficients of a new pass, which come in the order of the blocks."""
+        self._next = 0
+
+    def write(self, coefficients: sparse.csr_array) -> None:
+        """Take the coefficients of the next block; a pass writes a block only after it has read it."""
+        self._blocks[self._next] = coefficients
+        self._next += 1
+
+    def end_pass(self) -> None:
+        """Make the pass that was written the one that is read."""
+
+    def read(self, number: int) -> sparse.csr_array | None:
+        """Return the coefficients of a block in the last pass; None before the first."""
+        return self._blocks[number]
+
+
+RowStore: TypeAlias = MemoryStore | ScratchStore
+
+
+class StoredGraph:
+    """The bipartite graph of rows and anchors on disk; ``graph[rows]`` reads the rows asked for.
+
+    The scratch space is freed when nothing refers to the graph any more, or when the process ends.
+    """
+
+    ndim = 2
+
+    def __init__(self, store: RowStore, starts: NDArray[np.intp], columns: sparse.csr_array | None, dtype: Any) -> None:
+        self._store, self._starts, self._columns = store, starts, columns
+        self.dtype = np.dtype(dtype)
+        width = self._block(0).shape[1] if len(starts) > 1 else 0
+        self.shape = (int(starts[-1]), int(width))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        """Say what it is."""
+        return f"<graph of {self.shape[0]} rows and {self.shape[1]} anchors on disk; [rows] reads rows, to_csr() all>"
+
+    def __getitem__(self, rows: Any) -> sparse.csr_array:
+        """Return rows as a CSR array: a slice, a mask, row numbers in any order, or one number."""
+        if isinstance(rows, slice):
+            return self.take(np.arange(*rows.indices(self.shape[0])))
+        numbers = np.atleast_1d(np.asarray(rows))
+        if numbers.dtype == bool:
+            if numbers.shape != self.shape[:1]:
+                raise IndexError(f"a mask of {len(numbers)} rows does not fit a graph of {self.shape[0]} rows")
+            return self.take(np.flatnonzero(numbers))
+        numbers = numbers.astype(np.intp)
+        numbers = np.where(numbers < 0, numbers + self.shape[0], numbers)
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < self.shape[0]:
+            raise IndexError(f"row numbers must be below {self.shape[0]}, the number of rows of the graph")
+        return self.take(numbers)
+
+    def take(self, rows: NDArray[np.intp]) -> sparse.csr_array:
+        """Return these rows; every block is read once."""
+        order = np.argsort(rows, kind="stable")
+        parts = [self._block(number)[own] for number, own in split_rows(rows[order], self._starts)]
+        if not parts:
+            return sparse.csr_array((0, self.shape[1]), dtype=self.dtype)
+        return join_blocks(parts)[np.argsort(order)]
+
+    def blocks(self) -> Iterator[tuple[slice, sparse.csr_array]]:
+        """Yield consecutive rows and their part of the graph."""
+        for number, (start, stop) in enumerate(pairwise(self._starts)):
+            yield slice(int(start), int(stop)), self._block(number)
+
+    def to_csr(self) -> sparse.csr_array:
+        """Return the whole graph in memory."""
+        return join_blocks(block for _, block in self.blocks())
+
+    def _block(self, number: int) -> sparse.csr_array:
+        block = self._store.read(number)
+        assert block is not None
+        return mapped_columns(block, self._columns)
+
+
+class StoredEmbedding:
+    """The embedding of the rows of a stored graph, computed when asked for; ``np.asarray`` makes the whole array."""
+
+    ndim = 2
+
+    def __init__(self, graph: StoredGraph, row_map: NDArray[Any]) -> None:
+        self._graph, self._row_map = graph, row_map
+        self.shape = (graph.shape[0], row_map.shape[1])
+        self.dtype = row_map.dtype
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        """Return the embedding of these rows."""
+        return np.asarray(self._graph[rows] @ self._row_map)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the embedding of all rows."""
+        parts = [np.asarray(block @ self._row_map) for _, block in self._graph.blocks()]
+        return np.concatenate(parts).astype(dtype or self.dtype, copy=False)
+
+
+def mapped_columns(block: sparse.csr_array, columns: sparse.csr_array | None) -> sparse.csr_array:
+    """Add up or select columns: the block times a map of columns, with sorted indices; None leaves it as it is."""
+    if columns is None:
+        return block
+    mapped = sparse.csr_array(block @ columns.astype(block.dtype))
+    mapped.sort_indices()
+    return mapped
+
+
+def embed_block(row_map: NDArray[Any], block: RowBlock) -> NDArray[Any]:
+    """Return the embedding of the rows of a block, from their coefficients."""
+    return np.asarray(block.coefficients @ row_map)
+
+
+def join_blocks(parts: Iterable[sparse.csr_array]) -> sparse.csr_array:
+    """Stack blocks; SciPy's vstack makes more copies."""
+    blocks = list(parts)
+    starts = np.cumsum([0, *(block.nnz for block in blocks)])
+    pointers = [block.indptr[1:] + start for block, start in zip(blocks, starts[:-1], strict=True)]
+    indptr = np.concatenate([starts[:1], *pointers])
+    indices = np.concatenate([block.indices for block in blocks])
+    n_rows = sum(block.shape[0] for block in blocks)
+    data = np.concatenate([block.data for block in blocks])
+    return sparse.csr_array((data, indices, indptr), shape=(n_rows, blocks[0].shape[1]))
 
 
 class BlockEngine:
     """Engine of one machine: rows from a source, coefficients in a store.
 
-    Parameters
-    ----------
-    source : RowSource
-        The rows.
-    blocks : sequence of slices
-        Consecutive rows that are solved together; they decide the last bits of sums.
-    new_store : callable
-        Returns a new store for coefficients.
-    store : RowStore, default=None
-        The first store, where it is not a new one.
-    n_threads : int
-        Blocks worked on at a time. Results do not depend on it.
-    read_ahead : bool, default=False
-        Read the next blocks on a thread of their own while others are solved, and leave graph and embedding in the
-        store: for rows and coefficients that are not in memory.
-    on_rows : callable, default=None
-        Called with the number of rows after every block of a pass.
+    ``blocks`` are the rows that are solved together; they decide the last bits of sums. ``n_threads`` blocks are solved
+    at a time, which changes no result. Where the rows are not in memory, a thread of its own reads the next blocks
+    while others are solved, and graph and embedding stay in the store, which is in ``scratch_folder`` unless ``store``
+    is given. ``on_rows`` is called with the number of rows after every block of a pass.
     """
 
     def __init__(
         self,
         source: RowSource,
         blocks: Sequence[slice],
-        new_store: Callable[[], RowStore],
         n_threads: int,
         *,
+        scratch_folder: str | Path | None = None,
         store: RowStore | None = None,
-        read_ahead: bool = False,
         on_rows: Callable[[int], None] | None = None,
     ) -> None:
         self.n_rows = source.n_rows
-        self._source, self._blocks = source, list(blocks)
-        self._new_store, self._store = new_store, new_store() if store is None else store
+        self._source, self._blocks, self._scratch_folder = source, list(blocks), scratch_folder
+        self._store = self._new_store() if store is None else store
         self._starts = np.array([rows.start for rows in blocks] + [source.n_rows], dtype=np.intp)
         self._on_rows = on_rows
-        self._in_store = read_ahead
+        self._in_store = not source.in_memory
         workers = min(n_threads, len(self._blocks))
         self._pool: ThreadPoolExecutor | None = None
-        if workers > 1 or read_ahead:
+        if workers > 1 or self._in_store:
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix="kedge")
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="kedge-read") if read_ahead else None
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="kedge-read") if self._in_store else None
         # Enough that no thread waits for the slowest block before the next is begun.
         self._in_flight = 2 * workers + 1
 
+    def _new_store(self) -> RowStore:
+        if self._source.in_memory:
+            return MemoryStore(len(self._blocks))
+        return ScratchStore(self._scratch_folder, self._source.dtype)
+
     def run_pass(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Sums:
         """Solve all rows; see :class:`kedge.engines.contract.Engine`."""
-        tree: MergeTree[Sums] = MergeTree()
         self._store.begin_pass()
+        total = merge_sums(self._kept(solve))
+        self._store.end_pass()
+        return total
+
+    def _kept(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Iterator[Sums]:
         for coefficients, sums in self._each(solve, with_views=True):
             self._store.write(coefficients)
-            tree.add(sums)
             if self._on_rows is not None:
                 self._on_rows(coefficients.shape[0])
-        self._store.end_pass()
-        return tree.total()
+            yield sums
 
     def sum_blocks(self, function: Callable[[RowBlock], Sums], *, with_views: bool = False) -> Sums:
         """Merge over blocks; see :class:`kedge.engines.contract.Engine`."""
-        tree: MergeTree[Sums] = MergeTree()
-        for sums in self._each(function, with_views=with_views):
-            tree.add(sums)
-        return tree.total()
+        return merge_sums(self._each(function, with_views=with_views))
 
     def per_row(
         self, function: Callable[[RowBlock], NDArray[Any]], *, width: int | None, dtype: Any, with_views: bool = False
@@ -130,11 +276,11 @@ class BlockEngine:
 
     def take(self, rows: NDArray[np.intp]) -> sparse.csr_array:
         """Return the coefficients of some rows."""
-        return self._stored(self._store, None).take(rows)
+        return StoredGraph(self._store, self._starts, None, self._source.dtype).take(rows)
 
     def graph(self, columns: sparse.csr_array | None) -> Any:
         """Return the graph: a CSR array, or what reads it from the store."""
-        return self._graph_in(self._store, columns)
+        return self._graph_of(self._store, columns)
 
     def solve_graph(self, solve: Callable[[RowBlock], sparse.csr_array], columns: sparse.csr_array | None) -> Any:
         """Solve all rows into a store of their own."""
@@ -143,12 +289,12 @@ class BlockEngine:
         for coefficients in self._each(solve, with_views=True):
             store.write(coefficients)
         store.end_pass()
-        return self._graph_in(store, columns)
+        return self._graph_of(store, columns)
 
     def embedding(self, row_map: NDArray[Any]) -> Any:
         """Return the embedding: an array, or what computes it from the store."""
         if self._in_store:
-            return StoredEmbedding(self._stored(self._store, None), row_map)
+            return StoredEmbedding(self.graph(None), row_map)
         dtype = np.result_type(row_map, self._source.dtype)
         return self.per_row(partial(embed_block, row_map), width=row_map.shape[1], dtype=dtype)
 
@@ -158,12 +304,9 @@ class BlockEngine:
             if pool is not None:
                 pool.shutdown(wait=True, cancel_futures=True)
 
-    def _graph_in(self, store: RowStore, columns: sparse.csr_array | None) -> Any:
-        stored = self._stored(store, columns)
+    def _graph_of(self, store: RowStore, columns: sparse.csr_array | None) -> Any:
+        stored = StoredGraph(store, self._starts, columns, self._source.dtype)
         return stored if self._in_store else stored.to_csr()
-
-    def _stored(self, store: RowStore, columns: sparse.csr_array | None) -> StoredGraph:
-        return StoredGraph(store, self._starts, columns, self._source.dtype)
 
     def _read(self, number: int, with_views: bool) -> RowBlock:
         rows, coefficients = self._blocks[number], self._store.read(number)
@@ -198,6 +341,31 @@ class BlockEngine:
         return self._pool.submit(lambda: function(read.result()))
 
 
+def graph_in_memory(graph: Any) -> sparse.csr_array:
+    """Return a graph as a CSR array, wherever it is: in memory, on disk, or on the workers of a cluster."""
+    if isinstance(graph, StoredGraph):
+        return graph.to_csr()
+    return graph if sparse.issparse(graph) else sparse.csr_array(graph.compute())
+
+
+class GraphRows:
+    """The rows of a finished graph, block by block, as far as labels need them."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph if isinstance(graph, StoredGraph) else graph_in_memory(graph)
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Yield the weights of consecutive rows."""
+        if isinstance(self._graph, StoredGraph):
+            yield from (RowBlock(rows, (), block) for rows, block in self._graph.blocks())
+        else:
+            yield from (RowBlock(rows, (), self._graph[rows]) for rows in cut_rows(self._graph.shape[0], _GRAPH_ROWS))
+
+    def sum_blocks(self, function: Callable[[RowBlock], Sums]) -> Sums:
+        """Merge what a function returns for all blocks."""
+        return merge_sums(map(function, self.blocks()))
+
+
 def choose_engine(
     source: RowSource,
     n_columns: int,
@@ -210,24 +378,15 @@ def choose_engine(
     """Return the engine for these rows: in memory, out of core or Dask; with a checkpoint, it records its passes."""
     step = rows_per_block(n_columns, source.bytes_per_row)
     if source.on_dask:
-        return _dask_engine(source, step, checkpoint)
+        if checkpoint is not None:
+            raise ValueError("checkpoint is for rows on one machine; with Dask arrays, leave it None")
+        from kedge.engines.dask_engine import DaskEngine
+
+        assert isinstance(source, ArraySource)
+        return DaskEngine(source, step)
     blocks = cut_rows(source.n_rows, step)
-
-    def new_store() -> RowStore:
-        return MemoryStore(len(blocks)) if source.in_memory else ScratchStore(scratch_folder, source.dtype)
-
-    options: dict[str, Any] = {"read_ahead": not source.in_memory, "on_rows": on_rows}
-    if checkpoint is None:
-        return BlockEngine(source, blocks, new_store, n_threads, **options)
-    kept = checkpoint.open_store(source.dtype, [rows.stop - rows.start for rows in blocks])
-    engine = BlockEngine(source, blocks, new_store, n_threads, store=kept, **options)
+    kept = None if checkpoint is None else checkpoint.open_store(source.dtype, [b.stop - b.start for b in blocks])
+    engine = BlockEngine(source, blocks, n_threads, scratch_folder=scratch_folder, store=kept, on_rows=on_rows)
+    if kept is None or checkpoint is None:
+        return engine
     return CheckpointedEngine(engine, kept, checkpoint)
-
-
-def _dask_engine(source: RowSource, step: int, checkpoint: Checkpoint | None) -> Engine:
-    if checkpoint is not None:
-        raise ValueError("checkpoint is for rows on one machine; with Dask arrays, leave it None")
-    from kedge.engines.dask_engine import DaskEngine
-
-    assert isinstance(source, ArraySource)
-    return DaskEngine(source.views, source.scalings, source.mask, step)

@@ -1,10 +1,10 @@
 """What a kernel takes and gives: a checked Hessian, rows that are solved, nearest anchors, communities of a graph."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,22 +20,19 @@ class PreparedHessian:
     Parameters
     ----------
     hessian : array-like of shape (n_anchors, n_anchors)
-        Symmetric positive definite.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_anchors, n_anchors)
-        The Hessian in double precision and C order, exactly symmetric.
+        Symmetric positive definite; ``matrix`` keeps it in double precision, exactly symmetric.
     """
-
-    matrix: NDArray[np.float64]
 
     def __init__(self, hessian: ArrayLike) -> None:
         self.matrix = _checked_matrix(hessian)
         try:
             self._lower = np.linalg.cholesky(self.matrix)
         except np.linalg.LinAlgError:
-            raise ValueError(_not_definite_message(self.matrix)) from None
+            smallest = float(np.linalg.eigvalsh(self.matrix)[0])
+            raise ValueError(
+                f"hessian must be positive definite, but its smallest eigenvalue is {smallest:.3g} (largest entry "
+                f"{np.abs(self.matrix).max():.3g}); add a ridge: alpha > 0, or a small multiple of the identity"
+            ) from None
 
     @property
     def n_anchors(self) -> int:
@@ -81,15 +78,8 @@ def _checked_matrix(hessian: ArrayLike) -> NDArray[np.float64]:
     return 0.5 * matrix + 0.5 * matrix.T  # the sum of two large entries could overflow
 
 
-def _not_definite_message(matrix: NDArray[np.float64]) -> str:
-    smallest = float(np.linalg.eigvalsh(matrix)[0])
-    return (
-        f"hessian must be positive definite, but its smallest eigenvalue is {smallest:.3g} "
-        f"(largest entry {np.abs(matrix).max():.3g}); add a ridge: alpha > 0, or a small multiple of the identity"
-    )
-
-
 FloatArray = NDArray[np.floating[Any]]
+Labels = NDArray[np.int64]
 RowMatrix: TypeAlias = FloatArray | sparse.csr_array
 
 
@@ -107,7 +97,7 @@ class RowStatus(IntEnum):
 class RowSums:
     """Sums over all rows, taken in the pass that solves them.
 
-    With ``H = 2 alpha I + 2 A A'`` and ``f_i = -2 A x_i`` the squared reconstruction error and the ridge term follow
+    With ``H = 2 alpha I + 2 A A'`` and ``f_i = -2 A x_i``, the squared reconstruction error and the ridge term follow
     from these and the squared norm of X, so no second pass over the rows is needed.
     """
 
@@ -136,9 +126,8 @@ class RowSolution:
         return int(np.count_nonzero(self.status == RowStatus.SOLVED_CAREFULLY))
 
 
-@dataclass(frozen=True)
-class SolveOptions:
-    """What is asked of a kernel beside the numbers."""
+class SolveOptions(NamedTuple):
+    """How a kernel solves rows, and what it returns."""
 
     tol: float
     n_threads: int
@@ -146,18 +135,10 @@ class SolveOptions:
     want_sums: bool
 
 
-@dataclass(frozen=True)
-class CommunityGraph:
-    """A symmetric graph whose communities are looked for, with weights and masses as shares of their sums.
+class CommunityGraph(NamedTuple):
+    """A symmetric graph in CSR form, with positive weights and no self loops.
 
-    Attributes
-    ----------
-    row_starts, neighbors, weights : arrays
-        The graph in CSR form: int64, int32 and float64. Weights are positive and no node is its own neighbour.
-    masses : array of shape (n_nodes,)
-        What each node adds to the mass of its community.
-    penalty : float
-        A community of mass K costs ``penalty * K**2``.
+    Weights and masses are shares of their sums. A community of mass K costs ``penalty * K**2``.
     """
 
     row_starts: NDArray[np.int64]
@@ -167,45 +148,22 @@ class CommunityGraph:
     penalty: float
 
 
+# The two communities of each merge, lower number first, and the modularity it loses. Merge t makes number n_nodes + t.
+Merges: TypeAlias = tuple[Labels, NDArray[np.float64]]
+
+
 @dataclass(frozen=True)
-class Merges:
-    """Merges of communities in their order; merge t makes community ``n_nodes + t``.
-
-    Attributes
-    ----------
-    pairs : array of shape (n_nodes - 1, 2)
-        Numbers of the two communities, the lower one first.
-    losses : array of shape (n_nodes - 1,)
-        What modularity loses by each merge.
-    """
-
-    pairs: NDArray[np.int64]
-    losses: NDArray[np.float64]
-
-
-class Kernel(Protocol):
-    """What is done row by row or node by node. Inputs are checked and of one dtype by the time they arrive here."""
+class Kernel:
+    """Functions that work row by row or node by node. Their inputs are already checked and share one dtype."""
 
     name: str
-
-    def solve_rows(
-        self, hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
-    ) -> RowSolution:
-        """Solve every row of ``linear``; rows that are not finite get their status and unspecified coefficients."""
-        ...
-
-    def smallest_columns(self, values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
-        """Return columns and values of the smallest entries of every row, ascending; of equal ones the first."""
-        ...
-
-    def find_communities(self, graph: CommunityGraph, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Return communities of high modularity (Leiden) for every seed, numbered by their first nodes."""
-        ...
-
-    def merge_communities(self, graph: CommunityGraph) -> Merges:
-        """Merge the two nodes that lose least modularity until one is left."""
-        ...
-
-    def move_nodes(self, graph: CommunityGraph, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return labels after nodes went to neighbouring clusters that raise modularity; no cluster loses its last."""
-        ...
+    #: Solves every row of the linear terms. Rows that are not finite get their status and unspecified coefficients.
+    solve_rows: Callable[[PreparedHessian, FloatArray, RowMatrix | None, SolveOptions], RowSolution]
+    #: Returns columns and values of the smallest entries of every row, ascending. Ties go to the first column.
+    smallest_columns: Callable[[FloatArray, int], tuple[NDArray[np.int32], FloatArray]]
+    #: Returns the communities of high modularity (Leiden) that a seed leads to, numbered by their first nodes.
+    find_communities: Callable[[CommunityGraph, int], Labels]
+    #: Merges the two communities that lose least modularity until one is left. Every node begins as its own.
+    merge_communities: Callable[[CommunityGraph], Merges]
+    #: Moves nodes to neighbouring clusters while that raises modularity. No cluster loses its last node.
+    move_nodes: Callable[[CommunityGraph, Labels], Labels]

@@ -1,10 +1,8 @@
-"""The row solver in plain NumPy: what the compiled one must return, written to be read.
+"""The row solver in plain NumPy: what the compiled one must return, in readable form.
 
 For one row with linear term f the support S grows and shrinks until the optimality conditions hold: with
 g = Hz + f and level = z'g, every g_j >= level, with equality where z_j > 0.
 """
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +10,8 @@ from scipy import linalg, sparse
 
 from kedge.kernels import reference_communities
 from kedge.kernels.contract import (
-    CommunityGraph,
     FloatArray,
-    Merges,
+    Kernel,
     PreparedHessian,
     RowMatrix,
     RowSolution,
@@ -119,66 +116,44 @@ def optimality_gap(hessian: Vector, linear: Vector, weights: Vector) -> float:
     return residual / (float(hessian.diagonal().max()) + magnitude)
 
 
-class ReferenceKernel:
-    """Row by row in Python: slow, and the definition of what is right."""
-
-    name = "reference"
-
-    def solve_rows(
-        self, hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
-    ) -> RowSolution:
-        """Solve every row; see :class:`kedge.kernels.contract.Kernel`."""
-        n_rows = len(linear)
-        status = np.zeros(n_rows, dtype=np.int8)
-        weights = np.zeros((n_rows, hessian.n_anchors))
-        for i in range(n_rows):
-            row = np.asarray(linear[i], dtype=np.float64)
-            given = _start_row(start, i)
-            if not np.isfinite(row).all():
-                status[i] = RowStatus.LINEAR_NOT_FINITE
-            elif not np.isfinite(given).all():
-                status[i] = RowStatus.START_NOT_FINITE
-            else:
-                weights[i] = solve_row(hessian.matrix, row, np.flatnonzero(given > 0))
-                if not optimality_gap(hessian.matrix, row, weights[i]) <= options.tol:
-                    status[i] = RowStatus.TOLERANCE_MISSED
-        sums = sum_rows(hessian.matrix, linear, weights) if options.want_sums else None
-        coefficients = weights.astype(linear.dtype)
-        return RowSolution(sparse.csr_array(coefficients) if options.sparse_output else coefficients, status, sums)
-
-    def smallest_columns(self, values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
-        """Sort every row; see :class:`kedge.kernels.contract.Kernel`."""
-        columns = np.argsort(values, axis=1, kind="stable")[:, :count]
-        return columns.astype(np.int32), np.take_along_axis(values, columns, axis=1)
-
-    def find_communities(self, graph: CommunityGraph, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Find communities; see :class:`kedge.kernels.contract.Kernel`."""
-        return [reference_communities.find_communities(graph, seed) for seed in seeds]
-
-    def merge_communities(self, graph: CommunityGraph) -> Merges:
-        """Merge communities; see :class:`kedge.kernels.contract.Kernel`."""
-        return reference_communities.merge_communities(graph)
-
-    def move_nodes(self, graph: CommunityGraph, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Move nodes; see :class:`kedge.kernels.contract.Kernel`."""
-        moved = labels.copy()
-        reference_communities.move_nodes(graph, range(len(labels)), moved, fixed_count=True)
-        return moved
+def solve_rows(
+    hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None, options: SolveOptions
+) -> RowSolution:
+    """Solve row by row: slow, and the definition of what is right."""
+    status = np.zeros(len(linear), dtype=np.int8)
+    weights = np.zeros(linear.shape)
+    if start is not None and not isinstance(start, np.ndarray):
+        start = start.toarray()
+    for i, row in enumerate(linear.astype(np.float64)):
+        given = np.empty(0) if start is None else start[i]
+        if not np.isfinite(row).all():
+            status[i] = RowStatus.LINEAR_NOT_FINITE
+        elif not np.isfinite(given).all():
+            status[i] = RowStatus.START_NOT_FINITE
+        else:
+            weights[i] = solve_row(hessian.matrix, row, np.flatnonzero(given > 0))
+            if not optimality_gap(hessian.matrix, row, weights[i]) <= options.tol:
+                status[i] = RowStatus.TOLERANCE_MISSED
+    sums = None
+    if options.want_sums:
+        gram = weights.T @ weights
+        linear_part = float(np.einsum("ij,ij->", linear, weights, dtype=np.float64))
+        sums = RowSums(gram, weights.sum(axis=0), linear_part, float(np.einsum("ij,ij->", hessian.matrix, gram)))
+    coefficients = weights.astype(linear.dtype)
+    return RowSolution(sparse.csr_array(coefficients) if options.sparse_output else coefficients, status, sums)
 
 
-def _start_row(start: RowMatrix | None, row: int) -> Vector:
-    if start is None:
-        return np.empty(0)
-    dense = start[row] if isinstance(start, np.ndarray) else start[[row]].toarray()[0]
-    return np.asarray(dense, dtype=np.float64)
+def smallest_columns(values: FloatArray, count: int) -> tuple[NDArray[np.int32], FloatArray]:
+    """Sort every row; ties go to the first column."""
+    columns = np.argsort(values, axis=1, kind="stable")[:, :count]
+    return columns.astype(np.int32), np.take_along_axis(values, columns, axis=1)
 
 
-def sum_rows(hessian: Vector, linear: FloatArray, weights: Vector) -> RowSums:
-    """Return the sums that the compiled kernel takes while it solves the rows."""
-    gram = weights.T @ weights
-    return RowSums(
-        gram=gram,
-        column_sums=weights.sum(axis=0),
-        linear_part=float(np.einsum("ij,ij->", linear, weights, dtype=np.float64)),
-        quadratic_part=float(np.einsum("ij,ij->", hessian, gram)),
-    )
+REFERENCE = Kernel(
+    name="reference",
+    solve_rows=solve_rows,
+    smallest_columns=smallest_columns,
+    find_communities=reference_communities.find_communities,
+    merge_communities=reference_communities.merge_communities,
+    move_nodes=reference_communities.move_at_fixed_count,
+)

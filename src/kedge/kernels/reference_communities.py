@@ -1,8 +1,8 @@
-"""Communities of a graph in plain Python: what the compiled kernel must return, written to be read.
+"""Communities of a graph in plain Python: what the compiled kernel must return, in readable form.
 
 With weights w and masses K as shares of their sums, modularity is the sum over communities of (weight inside - penalty
-times squared mass), so a node v gains w(v, c) - penalty K_v K_c by joining a community c. All sums are taken in the
-order of the compiled kernel, which makes the results equal and not only alike.
+times squared mass), so a node v gains w(v, c) - penalty K_v K_c by joining a community c. Sums are taken in the order
+of the compiled kernel, so the results are equal to the bit.
 """
 
 import heapq
@@ -10,11 +10,8 @@ from collections import deque
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kedge.kernels.contract import CommunityGraph, Merges
-
-Labels = NDArray[np.int64]
+from kedge.kernels.contract import CommunityGraph, Labels, Merges
 
 # As in native/: gains that are rounding, visits per node at most, rounds at most, gain of the last round.
 _LEAST_GAIN, _MOST_VISITS_FREE, _MOST_VISITS_FIXED = 1e-14, 5, 100
@@ -198,6 +195,13 @@ def find_communities(graph: CommunityGraph, seed: int) -> Labels:
     return labels
 
 
+def move_at_fixed_count(graph: CommunityGraph, labels: Labels) -> Labels:
+    """Return the labels after nodes have moved in the order of their numbers; no cluster loses its last node."""
+    moved = labels.copy()
+    move_nodes(graph, range(len(labels)), moved, fixed_count=True)
+    return moved
+
+
 def merge_communities(graph: CommunityGraph) -> Merges:
     """Merge the pair that loses least modularity, with the lowest numbers among equals, until one is left."""
     n_nodes = len(graph.masses)
@@ -220,4 +224,4 @@ def merge_communities(graph: CommunityGraph) -> Merges:
             if ends[0] != ends[1]:
                 merged[ends[0], ends[1]] = merged.get((ends[0], ends[1]), 0.0) + weight
         between = merged
-    return Merges(pairs, losses)
+    return pairs, losses

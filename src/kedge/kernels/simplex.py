@@ -1,4 +1,4 @@
-"""The row problem for callers: checks, kernel, and errors that name the row."""
+"""The row problem for callers: checks, the call of a kernel, and errors that name the row."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -35,9 +35,9 @@ def simplex_qp(
 ) -> FloatArray:
     """Minimise ``1/2 z'Hz + f_i'z`` over the probability simplex for every row ``f_i`` of ``linear``.
 
-    Exact active-set solutions: entries off the support are exact zeros. For rows with s nonzeros of m the cost is
-    about ``m s`` per active-set round plus ``s^3 / 6``; where most entries are nonzero the roles of support and
-    complement are exchanged. Memory beyond the result is O(m^2) per thread.
+    Solutions are exact: entries off the support are exact zeros. A row with s nonzeros of m costs about ``m s`` per
+    active-set round plus ``s^3 / 6``; where most entries are nonzero, support and complement exchange their roles.
+    Memory beyond the result is O(m^2) per thread.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def simplex_qp(
     linear : array-like of shape (n_rows, n_anchors)
         One linear term per row; float32 is read as it is and decides the dtype of the result.
     start : array-like or sparse array of shape (n_rows, n_anchors), default=None
-        Where to start: the positive entries of each row are its first support. Need not be feasible; a row without
-        a positive entry starts from nothing. Changes the time, and the result by rounding at most.
+        Where to start: the positive entries of each row are its first support. It need not be feasible, and it changes
+        the result by rounding at most.
     tol : float, default=1e-10
         Bound on the optimality residual of a row relative to the largest entry of the Hessian plus the largest
         entry of its linear term.
@@ -72,8 +72,7 @@ def simplex_qp(
     array([[0.33333333, 0.33333333, 0.33333333],
            [1.        , 0.        , 0.        ]])
     """
-    options = SolveOptions(_checked_tol(tol), _checked_threads(n_threads), sparse_output=False, want_sums=False)
-    return np.asarray(_solve_checked(hessian, linear, start, options).coefficients)
+    return np.asarray(solve_rows(hessian, linear, start=start, tol=tol, n_threads=n_threads).coefficients)
 
 
 def solve_rows(
@@ -106,16 +105,6 @@ def solve_rows(
         Coefficients, a status per row, and the sums.
     """
     options = SolveOptions(_checked_tol(tol), _checked_threads(n_threads), sparse_output, want_sums)
-    return _solve_checked(hessian, linear, start, options, kernel)
-
-
-def _solve_checked(
-    hessian: ArrayLike | PreparedHessian,
-    linear: ArrayLike,
-    start: ArrayLike | sparse.sparray | None,
-    options: SolveOptions,
-    kernel: str | None = None,
-) -> RowSolution:
     prepared = hessian if isinstance(hessian, PreparedHessian) else PreparedHessian(hessian)
     rows = _checked_linear(linear, prepared.n_anchors)
     begin = None if start is None else _checked_start(start, rows)
@@ -162,7 +151,7 @@ def _checked_start(start: ArrayLike | sparse.sparray, linear: FloatArray) -> Row
 
 
 def _fitting(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the values in that dtype; only signs and finiteness matter, so that large ones need not overflow."""
+    """Return the values in that dtype; only signs and finiteness matter, so large values need not overflow."""
     if values.dtype == dtype or values.dtype.kind != "f":
         return values.astype(dtype, copy=False)
     return np.where(np.isfinite(values), np.sign(values), np.nan).astype(dtype)
