@@ -10,7 +10,8 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, BinaryIO
@@ -82,28 +83,11 @@ class MethodChoice:
         return self.name in _OWN
 
     def make(self, n_clusters: int | str, *, random_state: Any, memory_limit: float | None) -> Any:
-        """Return an estimator to fit.
-
-        Parameters
-        ----------
-        n_clusters : int or "auto"
-            Number of clusters, unless the settings say otherwise.
-        random_state : int, RandomState instance or None
-            Seed.
-        memory_limit : float or None
-            Bytes, for methods that refuse what does not fit.
-        """
+        """Return an estimator to fit; settings go first, and ``memory_limit`` is in bytes, where the method has one."""
         estimator = _estimators()[self.name]
         usual = {"n_clusters": n_clusters, "random_state": random_state, "memory_limit": memory_limit}
         accepted = estimator._get_param_names()
         return estimator(**({name: value for name, value in usual.items() if name in accepted} | self.settings))
-
-    def check_settings(self) -> None:
-        """Refuse settings that the method does not have."""
-        allowed = _estimators()[self.name]._get_param_names()
-        for name in self.settings:
-            if name not in allowed:
-                raise ValueError(f"methods: {self.name} has no setting {name!r}; it has {', '.join(allowed)}")
 
     def why_not(self, views: Views, n_clusters: int | str) -> str | None:
         """Return why the method cannot run on these rows; None if nothing is known against it."""
@@ -154,6 +138,11 @@ def read_methods(methods: str | Iterable[str | MethodChoice]) -> list[MethodChoi
         choices += [one] if isinstance(one, MethodChoice) else _read_text(one)
     if not choices:
         raise ValueError(f"methods is empty; name at least one of {', '.join(known_methods())}")
+    for choice in choices:
+        allowed = _estimators()[choice.name]._get_param_names()
+        for name in choice.settings:
+            if name not in allowed:
+                raise ValueError(f"methods: {choice.name} has no setting {name!r}; it has {', '.join(allowed)}")
     return choices
 
 
@@ -173,16 +162,11 @@ def _read_text(text: str) -> list[MethodChoice]:
                 raise ValueError(f"methods: {setting!r} is not a setting; write METHOD:NAME=VALUE")
             if name in choices[-1].settings:
                 raise ValueError(f"methods: {choices[-1].name} has {name} twice; give it once")
-            choices[-1].settings[name] = _value(value)
+            choices[-1].settings[name] = value
+            # A number, True, False or None, if the text is one.
+            with suppress(ValueError, SyntaxError):
+                choices[-1].settings[name] = ast.literal_eval(value)
     return choices
-
-
-def _value(text: str) -> Any:
-    """Return a number, True, False or None if the text is one, else the text."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def _checked_name(name: str) -> str:
@@ -262,7 +246,7 @@ def _fit(
                 refuse(name, views.n_rows, needed, largest, limit, is_own=memory_limit is not None)
             X, arguments = _input_for(choice, views)
             model = choice.make(n_clusters, random_state=random_state, memory_limit=memory_limit)
-            _watch_memory(MethodResult(name, settings, "failed"), limit, out)
+            _watch_memory(choice, limit, out)
             memory, started = PeakMemory(), time.perf_counter()
             labels = np.asarray(model.fit(X, **arguments).labels_, dtype=np.int64)
         except MemoryError as error:
@@ -291,17 +275,17 @@ def _input_for(choice: MethodChoice, views: Views) -> tuple[Any, dict[str, Any]]
     return side_by_side(scaled), {}
 
 
-def _watch_memory(result: MethodResult, limit: float, out: BinaryIO) -> None:
+def _watch_memory(choice: MethodChoice, limit: float, out: BinaryIO) -> None:
     """End this process, with a result that says so, as soon as the fit takes too much memory."""
     before = resident_bytes()
     if before is None:
         return
-    result = replace(result, reason=f"took more than {limit / 2**30:,.1f} GiB of memory beyond X")
+    reason = f"took more than {limit / 2**30:,.1f} GiB of memory beyond X"
 
     def watch() -> None:
         while (resident_bytes() or 0) - before <= limit:
             time.sleep(_TICK)
-        pickle.dump(result, out, protocol=5)
+        pickle.dump(MethodResult(choice.name, choice.settings, "failed", reason), out, protocol=5)
         out.flush()
         os._exit(0)
 
