@@ -83,7 +83,17 @@ class MethodChoice:
         return self.name in _OWN
 
     def make(self, n_clusters: int | str, *, random_state: Any, memory_limit: float | None) -> Any:
-        """Return an estimator to fit; settings go first, and ``memory_limit`` is in bytes, where the method has one."""
+        """Return an estimator to fit.
+
+        Parameters
+        ----------
+        n_clusters : int or "auto"
+            Number of clusters, unless the settings say otherwise.
+        random_state : int, RandomState instance or None
+            Seed.
+        memory_limit : float or None
+            Bytes, for methods that refuse what does not fit.
+        """
         estimator = _estimators()[self.name]
         usual = {"n_clusters": n_clusters, "random_state": random_state, "memory_limit": memory_limit}
         accepted = estimator._get_param_names()
@@ -191,8 +201,12 @@ def fit_alone(
     pipe = subprocess.PIPE
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=complaints, env=environment) as process:
+            assert process.stdin is not None
             try:
-                answer = _exchange(process, (choice, views, n_clusters, random_state, memory_limit))
+                # Straight into the pipe, which needs no second copy of the rows in memory.
+                with suppress(BrokenPipeError):
+                    pickle.dump((choice, views, n_clusters, random_state, memory_limit), process.stdin, protocol=5)
+                answer, _ = process.communicate()
             except BaseException:
                 process.kill()
                 raise
@@ -205,18 +219,6 @@ def fit_alone(
     if process.returncode == -9:
         reason = "its process was killed, most likely because the system was out of memory"
     return MethodResult(choice.name, choice.settings, "failed", reason)
-
-
-def _exchange(process: subprocess.Popen[bytes], task: tuple[Any, ...]) -> bytes:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        # Straight into the pipe, which needs no second copy of the rows in memory.
-        pickle.dump(task, process.stdin, protocol=5)
-        process.stdin.close()
-    except BrokenPipeError:
-        return b""
-    return process.stdout.read()
 
 
 def serve() -> None:
