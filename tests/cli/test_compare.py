@@ -125,18 +125,6 @@ def test_rows_that_were_left_on_disk_are_read_and_too_many_are_refused(tmp_path,
         compare_module._in_memory(view)
 
 
-def test_the_table_of_a_terminal_has_its_notes_below(capsys):
-    from rich.console import Console
-
-    from kedge.comparison.result import Table
-
-    table = Table("3 rows", ["method", "seconds", "notes"], [["sgl", "0.5", "a [long] note"], ["kmeans", "0.1", ""]])
-    compare_module._show_on_terminal(Console(width=60), table)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "sgl: a [long] note"
-    assert not any("notes" in line for line in lines)
-
-
 def test_without_names_kmeans_stands_beside_the_method_for_that_many_views(run, table, tmp_path):
     np.save(tmp_path / "second.npy", np.repeat([[0.0], [9.0], [4.0]], 20, axis=0))
     for files, ours in (([table], "sgl"), ([table, tmp_path / "second.npy"], "msgl")):

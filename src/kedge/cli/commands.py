@@ -33,19 +33,19 @@ class OneLineErrors(TyperGroup):
             # The command as users type it, however this process was started.
             context: Any = getattr(error, "ctx", None)
             command = f"kedge{context.command_path[len(context.find_root().command_path) :]}" if context else "kedge"
-            say(command, f"{_one_line(error.format_message())} (see {command} --help)")
+            say(command, f"{error.format_message()} (see {command} --help)")
             sys.exit(BAD_INPUT)
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def one_line_errors(command: Callable[..., int]) -> Callable[..., None]:
+def one_line_errors(command: Callable[..., int]) -> Callable[..., int]:
     """Make a command that returns an exit code fail in one line, and show its warnings after success, a line each."""
     name = f"kedge {command.__name__.removesuffix('_command')}"
 
     @wraps(command)
-    def run(*arguments: Any, **options: Any) -> None:
+    def run(*arguments: Any, **options: Any) -> int:
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("default")
@@ -54,34 +54,30 @@ def one_line_errors(command: Callable[..., int]) -> Callable[..., None]:
                 code = command(*arguments, **options)
         except KeyboardInterrupt:
             say(name, "stopped; nothing was written")
-            raise typer.Exit(INTERRUPTED) from None
+            return INTERRUPTED
         except BrokenPipeError:
             raise
         except Exception as error:
             if os.environ.get("KEDGE_TRACEBACK"):
                 raise
-            text = _one_line(str(error)) or type(error).__name__
+            text = str(error) or type(error).__name__
             # Input can cause these errors; any other is a fault of kedge.
             if isinstance(error, ValueError | OSError | MemoryError | ImportError):
                 say(name, "not enough memory; lower --memory" if text == "MemoryError" else text)
-                raise typer.Exit(BAD_INPUT) from None
+                return BAD_INPUT
             say(name, f"unexpected {type(error).__name__}: {text}; KEDGE_TRACEBACK=1 shows where")
-            raise typer.Exit(OWN_FAULT) from None
+            return OWN_FAULT
         if not options.get("as_json"):
-            for text in dict.fromkeys(_one_line(str(warning.message)) for warning in caught):
+            for text in dict.fromkeys(str(warning.message) for warning in caught):
                 say(name, f"note: {text}")
-        raise typer.Exit(code)
+        return code
 
     return run
 
 
 def say(command: str, text: str) -> None:
-    """Print a line on stderr."""
-    print(f"{command}: {text}", file=sys.stderr)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Print a text as one line on stderr."""
+    print(f"{command}: {' '.join(text.split())}", file=sys.stderr)
 
 
 def _count_or_auto(text: str) -> int | str:
@@ -224,11 +220,11 @@ def compare_command(
 
 
 @app.command()
-def doctor() -> None:
+def doctor() -> int:
     """Show versions, the compiled solver, threads, BLAS, and a one-second speed test."""
     from kedge.cli.doctor import print_report
 
-    raise typer.Exit(print_report())
+    return print_report()
 
 
 @app.command(
@@ -236,12 +232,12 @@ def doctor() -> None:
     # benchmarks.paper reads the options, and --help too.
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )
-def reproduce_command(context: typer.Context) -> None:
+def reproduce_command(context: typer.Context) -> int:
     """Reproduce the tables and figures of the paper; needs a checkout of kedge's repository."""
     checkout = Path(__file__).parents[3]
     if not (checkout / "benchmarks" / "paper").is_dir():
         say("kedge reproduce", "needs kedge's repository: clone it and run `python -m benchmarks.paper` there")
-        raise typer.Exit(BAD_INPUT)
+        return BAD_INPUT
     sys.path.insert(0, str(checkout))
     program = importlib.import_module("benchmarks.paper.__main__")
-    raise typer.Exit(program.main(context.args, program="kedge reproduce"))
+    return int(program.main(context.args, program="kedge reproduce"))

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from kedge.cli.run_folder import checked_suffix
 from kedge.comparison import Comparison, compare, read_methods
-from kedge.comparison.result import WORDS
-from kedge.comparison.result import Table as PlainTable
 from kedge.memory import machine_memory
 from kedge.readers.contents import FileView
 from kedge.readers.open import read_data_files
@@ -22,11 +19,8 @@ def _page(comparison: Comparison) -> str:
     return f'<!doctype html>\n<meta charset="utf-8">\n<title>kedge compare</title>\n{comparison.to_html()}'
 
 
-_FORMS: dict[str, Callable[[Comparison], str]] = {
-    ".csv": Comparison.to_csv,
-    ".md": Comparison.to_markdown,
-    ".html": _page,
-}
+_FORMS: dict[str, Callable[[Comparison], str]]
+_FORMS = {".csv": Comparison.to_csv, ".md": Comparison.to_markdown, ".html": _page}
 
 
 def compare_files(
@@ -58,9 +52,8 @@ def compare_files(
     if as_json:
         print(json.dumps(comparison.to_dict()))
     else:
-        _show(comparison, files.left_out)
-        if out is not None:
-            print(f"written to {out}")
+        told = [f"left out: {text}" for text in files.left_out] + ([f"written to {out}"] if out else [])
+        print(comparison.to_text().rstrip(), *told, sep="\n")
     return 0 if comparison.finished else 1
 
 
@@ -76,29 +69,3 @@ def _in_memory(view: FileView) -> Any:
             "methods on a part of its rows"
         )
     return view.rows.read(slice(0, view.n_rows))
-
-
-def _show_on_terminal(console: Console, table: PlainTable) -> None:
-    """Draw a table, with its notes, which are sentences, below it."""
-    columns = [name for name in table.header if name != "notes"]
-    drawn = Table(title=table.title, title_justify="left")
-    for name in columns:
-        drawn.add_column(name, justify="left" if name in WORDS else "right", overflow="fold")
-    for line in table.lines:
-        drawn.add_row(*line[: len(columns)])
-    console.print(drawn)
-    for line in table.lines:
-        if len(columns) < len(line) and line[-1]:
-            console.print(f"{line[0]}: {line[-1]}", markup=False, highlight=False)
-
-
-def _show(comparison: Comparison, left_out: list[str]) -> None:
-    console = Console()
-    # A pipe or a file gets plain columns that are never cut.
-    if not console.is_terminal:
-        print(comparison, end="")
-    else:
-        for table in comparison.tables():
-            _show_on_terminal(console, table)
-    for text in left_out:
-        print(f"left out: {text}")

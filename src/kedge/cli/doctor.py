@@ -25,7 +25,7 @@ def print_report() -> int:
         warnings.simplefilter("ignore", RuntimeWarning)  # the report says the same in its own line
         kernels = available_kernels()
     compiled = "compiled" in kernels
-    for name, value in describe_versions() + describe_machine(compiled):
+    for name, value in describe_installation(compiled):
         print(f"{name:<18} {value}")
     for name in kernels:
         for n_threads in sorted({1, default_threads()}):
@@ -34,25 +34,20 @@ def print_report() -> int:
     return 0 if compiled else 1
 
 
-def describe_versions() -> list[tuple[str, str]]:
-    """Return the versions of kedge, Python and the libraries that kedge uses."""
+def describe_installation(compiled: bool) -> list[tuple[str, str]]:
+    """Return the versions of kedge and its libraries, the platform, the compiled solver, threads and BLAS libraries."""
     report = [("kedge", installed_version("kedge")), ("python", f"{platform.python_version()} ({sys.executable})")]
     report += [(name, installed_version(name)) for name in CORE]
     for extra, names in EXTRAS.items():
         report.append((f"extra {extra}", ", ".join(f"{name} {installed_version(name)}" for name in names)))
-    return report
-
-
-def describe_machine(compiled: bool) -> list[tuple[str, str]]:
-    """Return platform, compiled solver, threads and BLAS libraries."""
     solver = "MISSING: rows are solved in NumPy, hundreds of times slower; reinstall kedge"
     if compiled:
         from kedge._native import instruction_set, is_built_for_speed
 
         built = "built for speed" if is_built_for_speed() else "NOT built for speed"
         solver = f"present, {instruction_set()} loops, {built}"
-    threads = f"{default_threads()} for rows"
-    report = [("platform", platform.platform()), ("compiled solver", solver), ("threads", threads)]
+    report += [("platform", platform.platform()), ("compiled solver", solver)]
+    report.append(("threads", f"{default_threads()} for rows"))
     pools = threadpool_info()
     for pool in pools:
         words = f"{pool['internal_api']} {pool.get('version') or '(no version)'}, {pool['num_threads']} threads"

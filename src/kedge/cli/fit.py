@@ -7,15 +7,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from sklearn import config_context, get_config
 
 from kedge.cli import run_folder
 from kedge.cli.report import write_page
 from kedge.msgl import MSGL
 from kedge.optional_libraries import load_library
+from kedge.plots.fitted_model import cluster_sizes_of
 from kedge.plots.layer_tree import layers_of
 from kedge.progress import show_progress
 from kedge.readers.contents import DataFiles
@@ -58,11 +56,13 @@ def fit_files(
             write_page(folder, model, files, run, None if files.row_names is None else files.row_names.tolist())
         run["seconds"]["write"] = round(perf_counter() - clock, 3)
         (folder / run_folder.RUN_FILE).write_text(run_folder.to_json(run, indent=2) + "\n", encoding="utf-8")
-    sizes = np.bincount(np.asarray(model.labels_), minlength=int(model.n_clusters_)).tolist()
+    sizes = cluster_sizes_of(model).tolist()
     if as_json:
         print(run_folder.to_json(run | {"cluster_sizes": sizes, "left_out": files.left_out, "out": str(out)}))
     else:
-        _print_lines(_summary(run, sizes, files.left_out, out))
+        lines = _summary(run, sizes, files.left_out, out)
+        width = max(len(name) for name, _ in lines)
+        print(*(f"{name:<{width}}  {text}" for name, text in lines), sep="\n")
     return 0
 
 
@@ -107,19 +107,3 @@ def _summary(run: Mapping[str, Any], sizes: Sequence[int], left_out: Sequence[st
 def _shortened(name: str, texts: Sequence[str], what: str) -> list[tuple[str, str]]:
     lines = [(name, text) for text in texts[:_MOST_LINES]]
     return lines if len(texts) <= _MOST_LINES else [*lines, ("", f"and {len(texts) - _MOST_LINES} more {what}")]
-
-
-def _print_lines(lines: Sequence[tuple[str, str]]) -> None:
-    """Print a name and a text per line; long texts are folded on a terminal, but not in a pipe."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        width = max(len(name) for name, _ in lines)
-        for name, text in lines:
-            print(f"{name:<{width}}  {text}")
-        return
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, text in lines:
-        table.add_row(escape(name), escape(text))
-    console.print(table)

@@ -10,7 +10,7 @@ import numpy as np
 from kedge.cli.run_folder import MODEL_FILE, checked_suffix, label_columns, write_table
 from kedge.model_files import load
 from kedge.readers.columns import FittedColumns
-from kedge.readers.contents import DataFileError, DataFiles, FileView
+from kedge.readers.contents import DataFileError, DataFiles
 from kedge.readers.open import read_data_files
 from kedge.whole_file import replace_whole
 
@@ -74,12 +74,10 @@ def _fitted_columns(model: Any) -> FittedColumns | None:
 
 def _arguments(model: Any, files: DataFiles) -> tuple[Any, dict[str, Any]]:
     """Return X and further arguments of ``predict``; views go by name, or by place if a name is new to the model."""
-    if not _has_separate_views(model):
-        if len(files.views) > 1:
-            raise DataFileError(f"{files.views[1].path}: the model was fitted on one view; give one file")
-        _check_width(files.views[0], int(model.n_features_in_))
-        return files.matrices[0], {}
-    known = list(model.view_names_)
+    is_single = not _has_separate_views(model)
+    if is_single and len(files.views) > 1:
+        raise DataFileError(f"{files.views[1].path}: the model was fitted on one view; give one file")
+    known, widths = (["X"], [model.n_features_in_]) if is_single else (list(model.view_names_), model.view_widths_)
     names = files.view_names if set(files.view_names) <= set(known) else known
     if len(names) != len(files.views):
         raise DataFileError(
@@ -88,18 +86,16 @@ def _arguments(model: Any, files: DataFiles) -> tuple[Any, dict[str, Any]]:
         )
     places = [known.index(name) for name in names]
     for view, place in zip(files.views, places, strict=True):
-        _check_width(view, model.view_widths_[place])
+        if view.n_columns != widths[place]:
+            raise DataFileError(
+                f"{view.path} has {view.n_columns} columns, but the model was fitted on {widths[place]}; choose them "
+                "with --columns or --drop"
+            )
+    if is_single:
+        return files.matrices[0], {}
     rows = dict(zip(names, files.matrices, strict=True))
     if files.observed is None:
         return rows, {}
     observed = np.zeros((files.n_rows, len(known)), dtype=bool)
     observed[:, places] = files.observed
     return rows, {"observed": observed}
-
-
-def _check_width(view: FileView, width: int) -> None:
-    if view.n_columns != width:
-        raise DataFileError(
-            f"{view.path} has {view.n_columns} columns, but the model was fitted on {width}; choose them with "
-            "--columns or --drop"
-        )

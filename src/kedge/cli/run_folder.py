@@ -29,7 +29,6 @@ MODEL_FILE = "model.kedge"
 REPORT_FILE = "report.html"
 LABELS_FILE = "labels.csv"
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "h5py")
-_ROWS_AT_ONCE = 1 << 17
 _SUFFIX = ".kedge-partial"
 _LOCK = ".lock"
 # Waits until its input is closed, which happens when this process ends or is killed. Then it restores an earlier run
@@ -71,7 +70,8 @@ def new_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
     check_place(out, overwrite=overwrite)
     _remove_stale(out)
     partial = out.with_name(f".{out.name}.{secrets.token_hex(6)}{_SUFFIX}")
-    with watched(partial, out, _replaced(partial)):
+    old = partial.with_name(f"{partial.name}-old")
+    with watched(partial, out, old):
         partial.mkdir()
         try:
             with (partial / _LOCK).open("w") as lock:
@@ -79,9 +79,14 @@ def new_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
                 yield partial
                 check_place(out, overwrite=overwrite)
                 (partial / _LOCK).unlink()
-                _put_in_place(partial, out)
+                if out.exists():
+                    out.rename(old)
+                partial.rename(out)
         finally:
-            shutil.rmtree(partial, ignore_errors=True)
+            if old.exists() and not out.exists():
+                old.rename(out)
+            for folder in (partial, old):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -98,33 +103,12 @@ def watched(partial: Path, out: Path, old: Path) -> Iterator[None]:
         yield
 
 
-def _replaced(partial: Path) -> Path:
-    return partial.with_name(f"{partial.name}-old")
-
-
-def _put_in_place(partial: Path, out: Path) -> None:
-    if not out.exists():
-        partial.rename(out)
-        return
-    old = _replaced(partial)
-    out.rename(old)
-    try:
-        partial.rename(out)
-    except OSError:
-        old.rename(out)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
 def _remove_stale(out: Path) -> None:
     """Remove what killed runs left behind; their locks are free."""
-    for partial in out.parent.glob(f".{out.name}.*{_SUFFIX}"):
-        lock = partial / _LOCK
-        if not lock.is_file():
-            continue
+    for lock in out.parent.glob(f".{out.name}.*{_SUFFIX}/{_LOCK}"):
         with contextlib.suppress(OSError), lock.open("r+") as file:
             if _try_lock(file.fileno()):
-                shutil.rmtree(partial, ignore_errors=True)
+                shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -208,17 +192,11 @@ def write_table(
 ) -> None:
     """Write a CSV or Parquet table with the names of the rows, or their numbers, and columns of numbers."""
     pa = load_library("pyarrow", "cli", "writing labels")
-    fields = {"row": pa.int64() if row_names is None else pa.string()}
-    schema = pa.schema(fields | {name: pa.from_numpy_dtype(values.dtype) for name, values in columns.items()})
+    n_rows = len(next(iter(columns.values())))
+    rows = np.arange(n_rows) if row_names is None else pa.array(row_names, pa.string())
+    table = pa.table({"row": rows, **columns})
     if suffix == ".parquet":
-        opened = load_library("pyarrow.parquet", "cli", "writing labels").ParquetWriter(file, schema)
+        load_library("pyarrow.parquet", "cli", "writing labels").write_table(table, file)
     else:
         csv = load_library("pyarrow.csv", "cli", "writing labels")
-        opened = csv.CSVWriter(file, schema, write_options=csv.WriteOptions(quoting_style="needed"))
-    n_rows = len(next(iter(columns.values())))
-    with opened as writer:
-        for start in range(0, n_rows, _ROWS_AT_ONCE):
-            rows = slice(start, min(start + _ROWS_AT_ONCE, n_rows))
-            names: Any = np.arange(rows.start, rows.stop) if row_names is None else row_names[rows].tolist()
-            piece = {"row": names} | {name: values[rows] for name, values in columns.items()}
-            writer.write_table(pa.table(piece, schema=schema))
+        csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))

@@ -74,8 +74,6 @@ def compare(
     if n_clusters != "auto" and not (is_count and 1 <= int(n_clusters) <= views.n_rows):
         allowed = f"'auto' or an integer from 1 to the {views.n_rows} rows of X"
         raise ValueError(f"n_clusters={n_clusters!r} should be {allowed}")
-    for choice in choices:
-        choice.check_settings()
     classes = None if y is None else as_numbers(y, "y")
     if classes is not None and len(classes) != views.n_rows:
         raise ValueError(f"y has {len(classes)} labels and X has {views.n_rows} rows; give one label per row")

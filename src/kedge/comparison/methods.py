@@ -10,7 +10,8 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, BinaryIO
@@ -98,13 +99,6 @@ class MethodChoice:
         accepted = estimator._get_param_names()
         return estimator(**({name: value for name, value in usual.items() if name in accepted} | self.settings))
 
-    def check_settings(self) -> None:
-        """Refuse settings that the method does not have."""
-        allowed = _estimators()[self.name]._get_param_names()
-        for name in self.settings:
-            if name not in allowed:
-                raise ValueError(f"methods: {self.name} has no setting {name!r}; it has {', '.join(allowed)}")
-
     def why_not(self, views: Views, n_clusters: int | str) -> str | None:
         """Return why the method cannot run on these rows; None if nothing is known against it."""
         if self.settings.get("n_clusters", n_clusters) == "auto" and not self.finds_count:
@@ -154,6 +148,11 @@ def read_methods(methods: str | Iterable[str | MethodChoice]) -> list[MethodChoi
         choices += [one] if isinstance(one, MethodChoice) else _read_text(one)
     if not choices:
         raise ValueError(f"methods is empty; name at least one of {', '.join(known_methods())}")
+    for choice in choices:
+        allowed = _estimators()[choice.name]._get_param_names()
+        for name in choice.settings:
+            if name not in allowed:
+                raise ValueError(f"methods: {choice.name} has no setting {name!r}; it has {', '.join(allowed)}")
     return choices
 
 
@@ -173,16 +172,11 @@ def _read_text(text: str) -> list[MethodChoice]:
                 raise ValueError(f"methods: {setting!r} is not a setting; write METHOD:NAME=VALUE")
             if name in choices[-1].settings:
                 raise ValueError(f"methods: {choices[-1].name} has {name} twice; give it once")
-            choices[-1].settings[name] = _value(value)
+            choices[-1].settings[name] = value
+            # A number, True, False or None, if the text is one.
+            with suppress(ValueError, SyntaxError):
+                choices[-1].settings[name] = ast.literal_eval(value)
     return choices
-
-
-def _value(text: str) -> Any:
-    """Return a number, True, False or None if the text is one, else the text."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def _checked_name(name: str) -> str:
@@ -207,8 +201,12 @@ def fit_alone(
     pipe = subprocess.PIPE
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=complaints, env=environment) as process:
+            assert process.stdin is not None
             try:
-                answer = _exchange(process, (choice, views, n_clusters, random_state, memory_limit))
+                # Straight into the pipe, which needs no second copy of the rows in memory.
+                with suppress(BrokenPipeError):
+                    pickle.dump((choice, views, n_clusters, random_state, memory_limit), process.stdin, protocol=5)
+                answer, _ = process.communicate()
             except BaseException:
                 process.kill()
                 raise
@@ -221,18 +219,6 @@ def fit_alone(
     if process.returncode == -9:
         reason = "its process was killed, most likely because the system was out of memory"
     return MethodResult(choice.name, choice.settings, "failed", reason)
-
-
-def _exchange(process: subprocess.Popen[bytes], task: tuple[Any, ...]) -> bytes:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        # Straight into the pipe, which needs no second copy of the rows in memory.
-        pickle.dump(task, process.stdin, protocol=5)
-        process.stdin.close()
-    except BrokenPipeError:
-        return b""
-    return process.stdout.read()
 
 
 def serve() -> None:
@@ -262,7 +248,7 @@ def _fit(
                 refuse(name, views.n_rows, needed, largest, limit, is_own=memory_limit is not None)
             X, arguments = _input_for(choice, views)
             model = choice.make(n_clusters, random_state=random_state, memory_limit=memory_limit)
-            _watch_memory(MethodResult(name, settings, "failed"), limit, out)
+            _watch_memory(choice, limit, out)
             memory, started = PeakMemory(), time.perf_counter()
             labels = np.asarray(model.fit(X, **arguments).labels_, dtype=np.int64)
         except MemoryError as error:
@@ -291,17 +277,17 @@ def _input_for(choice: MethodChoice, views: Views) -> tuple[Any, dict[str, Any]]
     return side_by_side(scaled), {}
 
 
-def _watch_memory(result: MethodResult, limit: float, out: BinaryIO) -> None:
+def _watch_memory(choice: MethodChoice, limit: float, out: BinaryIO) -> None:
     """End this process, with a result that says so, as soon as the fit takes too much memory."""
     before = resident_bytes()
     if before is None:
         return
-    result = replace(result, reason=f"took more than {limit / 2**30:,.1f} GiB of memory beyond X")
+    reason = f"took more than {limit / 2**30:,.1f} GiB of memory beyond X"
 
     def watch() -> None:
         while (resident_bytes() or 0) - before <= limit:
             time.sleep(_TICK)
-        pickle.dump(result, out, protocol=5)
+        pickle.dump(MethodResult(choice.name, choice.settings, "failed", reason), out, protocol=5)
         out.flush()
         os._exit(0)
 

@@ -28,29 +28,24 @@ class Table:
 
     def to_text(self) -> str:
         """Return the table in columns of equal width."""
-        rows = [self.header, *self.lines]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(self.header))]
-        shown = [self.title] if self.title else []
-        for row in rows:
-            cells = [
-                cell.ljust(width) if name in WORDS else cell.rjust(width)
-                for name, cell, width in zip(self.header, row, widths, strict=True)
-            ]
-            shown.append("  ".join(cells).rstrip())
-        return "\n".join(shown)
+        columns = []
+        for cells in zip(self.header, *self.lines, strict=True):
+            width = max(map(len, cells))
+            columns.append([cell.ljust(width) if cells[0] in WORDS else cell.rjust(width) for cell in cells])
+        return "\n".join([self.title, *("  ".join(row).rstrip() for row in zip(*columns, strict=True))])
 
     def to_markdown(self) -> str:
         """Return a Markdown table under its title."""
         rules = ["---" if name in WORDS else "---:" for name in self.header]
         rows = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in (self.header, *self.lines)]
         lines = [f"| {' | '.join(row)} |" for row in [rows[0], rules, *rows[1:]]]
-        return "\n".join([f"**{self.title}**", "", *lines] if self.title else lines)
+        return "\n".join([f"**{self.title}**", "", *lines])
 
     def to_html(self) -> str:
         """Return an HTML table with its title as caption."""
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
         body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>\n" for line in self.lines)
-        caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        caption = f"<caption>{html.escape(self.title)}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
 
 
@@ -198,14 +193,14 @@ class Comparison:
         scores = list(SCORES) if self.has_labels else []
         header = ["method", "settings", "status", "n_clusters", *scores, "seconds", "peak_bytes", "reason", "notes"]
         header += [f"{measure} with {name}" for measure in pairs for name in names]
-        lines = []
+        lines, n_finished = [], 0
         for row in self.rows:
             line: list[Any] = [row.method, row.name.partition(":")[2], row.status, row.n_clusters]
             line += [row.scores.get(score) for score in scores]
             line += [row.seconds, row.peak_bytes, row.reason, "; ".join(row.notes)]
-            place = next((number for number, one in enumerate(self.finished) if one is row), None)
             for values in pairs.values():
-                line += [None] * len(names) if place is None else values[place].tolist()
+                line += [None] * len(names) if row.labels is None else values[n_finished].tolist()
+            n_finished += row.labels is not None
             lines.append(line)
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\n").writerows([header, *lines])
@@ -213,10 +208,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists, for JSON; ``agreement`` is between finished methods."""
-        names = ("method", "settings", "status", "reason", "seconds", "peak_bytes", "scores", "n_clusters")
-        rows = [{name: getattr(row, name) for name in names} | {"notes": list(row.notes)} for row in self.rows]
-        for line, row in zip(rows, self.rows, strict=True):
-            line["labels"] = None if row.labels is None else row.labels.tolist()
+        rows = []
+        for row in self.rows:
+            labels = None if row.labels is None else row.labels.tolist()
+            rows.append(vars(row) | {"n_clusters": row.n_clusters, "notes": list(row.notes), "labels": labels})
         agreement: dict[str, Any] = {"methods": [row.name for row in self.finished]}
         agreement |= {measure: self.agreement(measure).tolist() for measure in AGREEMENTS}
         return {

@@ -12,18 +12,8 @@ from kedge.plots.colours import COLOURS, HATCHES, MARKERS, colour_of, shape_of
 from kedge.plots.layer_tree import cluster_tree, layers_of
 from kedge.plots.projection import MOST_POINTS, map_rows
 
-__all__ = [
-    "anchor_graph",
-    "classes",
-    "cluster_count",
-    "cluster_sizes",
-    "confidence",
-    "features",
-    "layers",
-    "map",
-    "objective",
-    "view_weights",
-]
+__all__ = ["anchor_graph", "classes", "cluster_count", "cluster_sizes", "confidence"]
+__all__ += ["features", "layers", "map", "objective", "view_weights"]
 
 P = ParamSpec("P")
 # White to dark blue, which also works in grey print.
@@ -61,9 +51,7 @@ def cluster_sizes(model: Any, ax: Any = None) -> Any:
     for cluster, size in enumerate(sizes):
         fill = {"color": colour_of(cluster), "hatch": HATCHES[shape_of(cluster)], "edgecolor": "0.2", "linewidth": 0.5}
         ax.bar(cluster, size, **fill)
-    _whole_numbers(ax.xaxis)
-    ax.set(xlabel="cluster", ylabel="rows", title=f"{sizes.sum():,} rows in {len(sizes)} clusters")
-    return ax
+    return _labelled(ax, "cluster", "rows", f"{sizes.sum():,} rows in {len(sizes)} clusters", whole_numbers=True)
 
 
 @_figure("A fitted SGL or MSGL with at least two clusters.")
@@ -89,8 +77,7 @@ def map(model: Any, X: Any = None, ax: Any = None, *, most_rows: int = MOST_POIN
             box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": style["color"], "alpha": 0.85}
             ax.text(*center, str(cluster), ha="center", va="center", fontsize=9, bbox=box, color="black")
     shown = "" if len(found.rows) == found.n_rows else f", a sample of {len(found.rows):,}"
-    ax.set(xlabel="first direction", ylabel="second direction", title=f"{found.n_rows:,} rows{shown}; anchors hollow")
-    return ax
+    return _labelled(ax, "first direction", "second direction", f"{found.n_rows:,} rows{shown}; anchors hollow")
 
 
 @_figure("A fitted SGL or MSGL.")
@@ -109,8 +96,7 @@ def anchor_graph(model: Any, ax: Any = None) -> Any:
         clusters = np.unique(labels)
         set_ticks([float(np.flatnonzero(labels == one).mean()) for one in clusters], [str(one) for one in clusters])
     title = f"{100 * blocks.share_inside():.0f} % of the weight inside clusters"
-    ax.set(xlabel="anchors, by cluster", ylabel="rows, by cluster", title=title)
-    return ax
+    return _labelled(ax, "anchors, by cluster", "rows, by cluster", title)
 
 
 @_figure("A fitted SGL or MSGL that is not ``as_published``.")
@@ -121,8 +107,7 @@ def confidence(model: Any, ax: Any = None) -> Any:
     colours = [COLOURS[1] if edge < fitted_model.DOUBTFUL else COLOURS[0] for edge in edges[:-1]]
     ax.bar(edges[:-1], counts, width=edges[1], align="edge", color=colours, edgecolor="0.2", lw=0.4)
     title = f"{100 * share_doubtful:.1f} % of the rows below {fitted_model.DOUBTFUL:g}"
-    ax.set(xlabel="confidence", ylabel="rows", title=title, xlim=(0.0, 1.0))
-    return ax
+    return _labelled(ax, "confidence", "rows", title, xlim=(0.0, 1.0))
 
 
 @_figure('An SGL or MSGL fitted with ``n_clusters="auto"``.')
@@ -132,10 +117,8 @@ def cluster_count(model: Any, ax: Any = None) -> Any:
     ax = _axes_or_new(ax)
     counts, scores = zip(*((one["n_clusters"], one["score"]) for one in choice["ranked"]), strict=True)
     ax.bar(counts, scores, color="0.75")[0].set_color(COLOURS[0])
-    _whole_numbers(ax.xaxis)
     second = f", then {choice['second']} ({100 * choice['closeness']:.0f} % of its score)" if choice["second"] else ""
-    ax.set(xlabel="number of clusters", ylabel="score", title=f"chosen: {choice['chosen']}{second}")
-    return ax
+    return _labelled(ax, "number of clusters", "score", f"chosen: {choice['chosen']}{second}", whole_numbers=True)
 
 
 @_figure("A fitted SGL or MSGL.")
@@ -149,8 +132,7 @@ def layers(model: Any, ax: Any = None) -> Any:
         ax.scatter([place], [0], s=40, zorder=2, **_cluster_marker(cluster))
     ax.set_xticks(range(len(tree.order)), [str(cluster) for cluster in tree.order])
     ax.set_yticks(range(len(tree.counts)), [str(count) for count in tree.counts])
-    ax.set(xlabel="cluster", ylabel="clusters left", title=f"{len(tree.order)} clusters, merged down to one")
-    return ax
+    return _labelled(ax, "cluster", "clusters left", f"{len(tree.order)} clusters, merged down to one")
 
 
 @_figure("Any model with ``labels_``.")
@@ -182,8 +164,7 @@ def features(model: Any, X: Any, feature_names: Sequence[str] | None = None, ax:
     limit = float(np.abs(shown).max(initial=1e-9))
     _heat_map(ax, shown, "standard deviations from the rest", cmap=DIVERGING, vmin=-limit, vmax=limit)
     ax.set_xticks(range(len(columns)), [str(names[column])[:24] for column in columns], rotation=90)
-    ax.set(ylabel="cluster", title="features that differ most")
-    return ax
+    return _labelled(ax, "", "cluster", "features that differ most")
 
 
 @_figure("Any model with ``objective_``.")
@@ -192,9 +173,7 @@ def objective(model: Any, ax: Any = None) -> Any:
     values = fitted_model.objective_of(model)
     ax = _axes_or_new(ax)
     ax.plot(np.arange(1, len(values) + 1), values, marker="o", color=COLOURS[0])
-    _whole_numbers(ax.xaxis)
-    ax.set(xlabel="iteration", ylabel="objective", title="objective at the end of each iteration")
-    return ax
+    return _labelled(ax, "iteration", "objective", "objective at the end of each iteration", whole_numbers=True)
 
 
 @_figure("A fitted MSGL.")
@@ -207,10 +186,8 @@ def view_weights(model: Any, ax: Any = None) -> Any:
         # A name that begins with an underscore would be left out of the legend.
         style = {"color": colour_of(view), "marker": MARKERS[view % len(MARKERS)], "label": name.lstrip("_") or name}
         ax.plot(iterations, history[:, view], **style)
-    _whole_numbers(ax.xaxis)
-    ax.set(xlabel="iteration", ylabel="weight", title="weights of the views", ylim=(0.0, None))
     ax.legend()
-    return ax
+    return _labelled(ax, "iteration", "weight", "weights of the views", whole_numbers=True, ylim=(0.0, None))
 
 
 @_figure("Any model with ``labels_``.")
@@ -228,8 +205,7 @@ def classes(model: Any, true_labels: Any, ax: Any = None) -> Any:
     ax.set_yticks(range(len(found.classes)), [name[:24] for name in found.classes])
     ax.set_xticks(range(len(found.clusters)), [str(cluster) for cluster in found.clusters])
     title = ", ".join(f"{name} {value:.3f}" for name, value in found.scores.items())
-    ax.set(xlabel="cluster", ylabel="class", title=title)
-    return ax
+    return _labelled(ax, "cluster", "class", title)
 
 
 def _axes_or_new(ax: Any) -> Any:
@@ -247,6 +223,9 @@ def _cluster_marker(cluster: int) -> dict[str, Any]:
     return {"color": colour_of(cluster), "marker": MARKERS[shape_of(cluster)]}
 
 
-def _whole_numbers(axis: Any) -> None:
-    ticker = load_library("matplotlib.ticker", "plots", "drawing a figure")
-    axis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
+def _labelled(ax: Any, x: str, y: str, title: str, *, whole_numbers: bool = False, **more: Any) -> Any:
+    if whole_numbers:
+        ticker = load_library("matplotlib.ticker", "plots", "drawing a figure")
+        ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set(xlabel=x, ylabel=y, title=title, **more)
+    return ax

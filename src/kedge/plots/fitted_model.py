@@ -1,7 +1,6 @@
 """Numbers of a fitted model that figures and reports show."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,8 +99,7 @@ def count_choice(model: Any) -> dict[str, Any]:
     return report
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(NamedTuple):
     """The clusters compared with known classes."""
 
     scores: dict[str, float]  # Accuracy, NMI and purity.
@@ -124,8 +122,7 @@ def compare_with_classes(model: Any, true_labels: ArrayLike) -> Agreement:
     return Agreement(scores, [str(name) for name in np.unique(truth)], np.unique(labels), table)
 
 
-@dataclass(frozen=True)
-class FeatureContrasts:
+class FeatureContrasts(NamedTuple):
     """How far the mean of each cluster is from the mean of the other rows, in one view."""
 
     # Shape (n_clusters, n_features). Mean of the cluster less mean of the rest, in standard deviations of all rows; 0
@@ -199,8 +196,7 @@ def _point_among_rows(view: Any) -> Array:
     return np.asarray(first.mean(axis=0)) if len(first) else np.zeros(view.shape[1])
 
 
-@dataclass(frozen=True)
-class GraphBlocks:
+class GraphBlocks(NamedTuple):
     """Weights of some rows on the anchors, sorted by cluster, and the weight between all clusters."""
 
     rows: NDArray[np.intp]  # Shape (n_shown,). Which rows are shown.

@@ -1,7 +1,6 @@
 """The layers of a fit: which clusters merge from layer to layer, and how much modularity that costs."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,7 @@ from kedge.plots.fitted_model import NOT_A_GRAPH, Labels, count_clusters, labels
 MOST_LAYERS = 20
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(NamedTuple):
     """The clusters of one layer, and where they go in the next coarser one."""
 
     n_clusters: int
@@ -52,8 +50,7 @@ def layers_of(model: Any) -> list[Layer]:
     return found
 
 
-@dataclass(frozen=True)
-class Join:
+class Join(NamedTuple):
     """Clusters of the fit that merge on the way to a coarser layer."""
 
     n_clusters: int  # Clusters that are left afterwards.
@@ -64,8 +61,7 @@ class Join:
     path: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ClusterTree:
+class ClusterTree(NamedTuple):
     """How the clusters of a fit merge: their order in a drawing, the numbers of clusters on the way, and the joins."""
 
     order: list[int]
@@ -103,8 +99,7 @@ def cluster_tree(layers: list[Layer], n_clusters: int) -> ClusterTree:
     return ClusterTree(order, counts, joins)
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """A cluster that splits on the way to a finer layer."""
 
     n_clusters: int  # Clusters that there are afterwards.

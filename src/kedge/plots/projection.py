@@ -1,8 +1,7 @@
 """Where rows and anchors lie in two directions, for the map; and the typical rows of each cluster."""
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,7 @@ PROTOTYPES = 5
 _STEPS, _SOFTENING = 200, 1e-3
 
 
-@dataclass(frozen=True)
-class RowMap:
+class RowMap(NamedTuple):
     """Rows and anchors in two directions."""
 
     rows: NDArray[np.intp]  # Shape (n_shown,). Which rows are shown.

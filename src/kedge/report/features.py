@@ -58,8 +58,6 @@ def _draw_features(
         customdata=[[plotly_text(name) for name in names]] * n_clusters,
         zmin=-limit,
         zmax=limit,
-        xgap=1,
-        ygap=1,
     )
     layout = {
         "xaxis": named_axis("", [plotly_text(name, 16) for name in names], tickangle=-90, **CELLS),

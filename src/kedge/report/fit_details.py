@@ -44,7 +44,7 @@ def graph(material: Material) -> Section:
         "shapes": _borders(blocks.row_labels, "y", "x") + _borders(blocks.column_labels, "x", "y"),
     }
     return Section("graph", "The graph between rows and anchors").draw(
-        [heat_map(thousandths, "sequential", "weight, in thousandths", hover, zmin=0, zmax=highest)],
+        [heat_map(thousandths, "sequential", "weight, in thousandths", hover, gap=0, zmin=0, zmax=highest)],
         layout,
         520,
         label=f"Heat map of the weights of rows on anchors, sorted by cluster; {inside} of it is inside clusters.",
@@ -182,8 +182,6 @@ def _draw_classes(section: Section, found: Agreement) -> None:
         "class %{customdata[0]}, cluster %{customdata[1]}: %{z:,} rows",
         customdata=[[[plotly_text(name), cluster] for cluster in clusters] for name in names],
         zmin=0,
-        xgap=1,
-        ygap=1,
     )
     if max(counts.shape) <= MOST_IN_TABLE:
         trace["texttemplate"] = "%{z}"

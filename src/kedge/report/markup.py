@@ -108,9 +108,7 @@ def _cell(content: Any) -> str:
     """Return the HTML of a cell; lines break between the items of a list, not inside them."""
     if not isinstance(content, list):
         return escape(content, 400)
-    last = len(content) - 1
-    items = (escape(item) + ("," if place < last else "") for place, item in enumerate(content))
-    return " ".join(f'<span class="item">{item}</span>' for item in items)
+    return ",</span> ".join(f'<span class="item">{escape(item)}' for item in content) + "</span>"
 
 
 def folded(summary: str, content: str) -> str:
@@ -145,9 +143,9 @@ def bars(x: Any, y: Any, hover: str, *, colours: Sequence[str], patterns: Sequen
     return trace | {"hovertemplate": f"{hover}<extra></extra>"} | more
 
 
-def heat_map(z: Any, scale: str, title: str, hover: str, **more: Any) -> dict[str, Any]:
+def heat_map(z: Any, scale: str, title: str, hover: str, *, gap: int = 1, **more: Any) -> dict[str, Any]:
     """Return a heat map with its colour bar above, where it also fits on narrow screens."""
     bar = {"orientation": "h", "x": 0.5, "y": 1.0, "yanchor": "bottom", "thickness": 10, "len": 1.0}
     bar |= {"title": {"text": title, "side": "top"}, "ypad": 4, "outlinewidth": 0}
-    trace = {"type": "heatmap", "meta": scale, "z": z, "colorbar": bar}
+    trace = {"type": "heatmap", "meta": scale, "z": z, "colorbar": bar, "xgap": gap, "ygap": gap}
     return trace | {"hovertemplate": f"{hover}<extra></extra>"} | more

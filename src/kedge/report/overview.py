@@ -15,11 +15,6 @@ from kedge.report.material import Material
 LIBRARIES = ("kedge", "numpy", "scipy", "scikit-learn")
 
 
-def title_of(material: Material) -> str:
-    """Return the heading of the page."""
-    return f"{counted(material.n_clusters, 'cluster')} in {counted(len(material.labels), 'row')}"
-
-
 def overview(material: Material) -> str:
     """Return the opening paragraphs."""
     opening = f"<p>{_what_was_found(material)} {_how_sure(material)}</p>"

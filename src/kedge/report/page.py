@@ -11,9 +11,9 @@ from kedge.optional_libraries import load_library
 from kedge.report.clusters import cluster_count, confidence, layers, prototypes, sizes
 from kedge.report.features import features
 from kedge.report.fit_details import graph, objective, scores, view_weights
-from kedge.report.markup import Section, escape
+from kedge.report.markup import Section, counted, escape
 from kedge.report.material import Material
-from kedge.report.overview import overview, parameters, title_of
+from kedge.report.overview import overview, parameters
 from kedge.report.row_map import row_map
 from kedge.whole_file import replace_whole
 
@@ -84,7 +84,7 @@ def render_page(material: Material, plotly: str) -> str:
     sections = [made for make in SECTIONS if (made := make(material)) is not None]
     figures = {name: data for one in sections for name, data in one.figures.items()}
     return Template(asset("page.html") + "\n").substitute(
-        title=escape(title_of(material), 200),
+        title=f"{counted(material.n_clusters, 'cluster')} in {counted(len(material.labels), 'row')}",
         style=asset("page.css"),
         overview=overview(material),
         links="".join(f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one in sections),

@@ -152,7 +152,6 @@ def _hover(material: Material, found: RowMap) -> dict[str, Any]:
 
 
 def _top_features(material: Material, found: RowMap, view: int) -> dict[str, Any]:
-    assert material.views is not None
     names, count = material.feature_names[view], TOP_OF_ROW if len(material.views) == 1 else 2
     places, values = top_features_of_rows(material.views[view], found.rows, material.contrasts[view], count)
     used, numbered = np.unique(places, return_inverse=True)
