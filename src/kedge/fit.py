@@ -9,7 +9,6 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.sets import AnchorPlan, AnchorSets, choose_connected_sets
 from kedge.core.block_step import ColumnLayout, PassState, column_layout
@@ -34,7 +33,7 @@ from kedge.loop import IterationReport, LoopResult, iterate, warn_not_settled
 from kedge.partition.cluster_count import structure_prior
 from kedge.partition.communities import merge_tree
 from kedge.progress import Progress
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 Array = NDArray[np.float64]
 
@@ -342,8 +341,7 @@ def _report_loop(result: LoopResult, plan: FitPlan, near: bool) -> None:
     if plan.n_clusters is not None and not near and pieces > plan.n_clusters:
         cause = f"locality={plan.locality:g} is" if plan.locality > 0 else "alpha is"
         cure = "lower locality or raise alpha" if plan.locality > 0 else "raise alpha or take fewer anchors"
-        warn_user(
+        warn_convergence(
             f"the graph falls into {pieces} pieces, more than n_clusters={plan.n_clusters}, and which of them go "
-            f"together is then arbitrary: {cause} out of proportion for this data; {cure}",
-            ConvergenceWarning,
+            f"together is then arbitrary: {cause} out of proportion for this data; {cure}"
         )

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.sets import MOST_REBUILT_ROWS
 from kedge.core.block_step import ColumnLayout, RowBlock
@@ -25,7 +24,7 @@ from kedge.core.labels import (
 from kedge.engines.contract import Engine, Sums
 from kedge.partition.cluster_count import CountEvidence, count_clusters
 from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 Array = NDArray[np.float64]
 
@@ -225,8 +224,7 @@ def label_embedding(
 def warn_of_missing_clusters(n_found: int, n_clusters: int) -> None:
     """Warn if fewer clusters hold a row than were asked for."""
     if n_found < n_clusters:
-        warn_user(
+        warn_convergence(
             f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
-            "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
-            ConvergenceWarning,
+            "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha"
         )
