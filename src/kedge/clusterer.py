@@ -184,19 +184,11 @@ class AnchorGraphClusterer(
     def _fit_views(self, views: Views) -> Self:
         """Cluster checked views."""
         random_state = check_random_state(self.random_state)
-        masks = [None] * len(views.names) if views.observed is None else views.observed.T
-        several = len(views.names) > 1
         n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
         check_counts(views.n_rows, n_clusters, self.n_anchors)
-        # Mirrored anchors are lines, so the length of a row does not matter.
-        kinds = ["l2" if self.signed and kind == "auto" else kind for kind in self._scales(views)]
         # The last digits of long sums depend on the number of threads, and the choice of anchors amplifies them.
         with one_thread_per_library():
-            scalings = [
-                learn_array_scaling(kind, array, name, mask, unit_energy=several)
-                for kind, array, name, mask in zip(kinds, views.arrays, views.names, masks, strict=True)
-            ]
-            source = self._source(views, scalings)
+            source = self._source(views, self._learn_scalings(views))
             scalings = learn_projection(source, bool(self.signed))
             source = self._source(views, scalings)
             plan = self._plan(views, scalings, n_clusters)
@@ -204,6 +196,21 @@ class AnchorGraphClusterer(
                 found = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
         self._keep(found, scalings)
         return self
+
+    def _learn_scalings(self, views: Views) -> list[ViewScaling]:
+        # Mirrored anchors are lines, so the length of a row does not matter.
+        kinds = ["l2" if self.signed and kind == "auto" else kind for kind in self._scales(views)]
+        masks = [None] * len(views.names) if views.observed is None else views.observed.T
+        return [
+            learn_array_scaling(kind, array, name, mask, unit_energy=len(views.names) > 1)
+            for kind, array, name, mask in zip(kinds, views.arrays, views.names, masks, strict=True)
+        ]
+
+    def _scaled_anchors(self, views: Views, scalings: list[ViewScaling], n_clusters: int | None) -> list[Any]:
+        """Check the anchors that the user gave, and scale them like the rows."""
+        given = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)
+        dtype = np.result_type(*(array.dtype for array in views.arrays))
+        return [scaling.apply(one.astype(dtype)) for scaling, one in zip(scalings, given, strict=True)]
 
     @contextmanager
     def _checkpoint_for(self, views: Views) -> Iterator[Checkpoint | None]:
@@ -255,9 +262,7 @@ class AnchorGraphClusterer(
             count = count_anchors(views.n_rows, n_features, *asked, n_complete, is_sparse)
             sizes, n_near, coarse = count.sizes, count.n_near, count.coarse
         else:
-            checked = checked_given_anchors(self._given_anchors(views), n_clusters, views.names, views.widths)
-            dtype = np.result_type(*(array.dtype for array in views.arrays))
-            given = [scaling.apply(one.astype(dtype)) for scaling, one in zip(scalings, checked, strict=True)]
+            given = self._scaled_anchors(views, scalings, n_clusters)
             sizes = (len(given[0]),)
         return AnchorPlan(
             sizes=sizes,

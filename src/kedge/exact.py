@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.rows import row_fingerprints
 from kedge.core.block_step import RowBlock
@@ -23,7 +22,7 @@ from kedge.core.exact_structure import (
 from kedge.core.labels import RowLabels, vote_over_views
 from kedge.core.rows import RowSource, canonical_rows
 from kedge.engines.contract import Engine
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 # Rows read at a time to count distinct ones.
 _ROWS_COMPARED = 1000
@@ -97,10 +96,9 @@ def _group_anchors_themselves(source: RowSource, anchors: list[NDArray[Any]], n_
             f"structure='exact' needs at least n_clusters={n_clusters} distinct rows, but X has {distinct}; ask for "
             f"at most {distinct} clusters, or take structure='soft'"
         )
-    warn_user(
+    warn_convergence(
         "the graph is too uniform to be embedded (alpha is very large); the components of structure='exact' are taken "
-        "from k-means of the anchors instead. Lower alpha",
-        ConvergenceWarning,
+        "from k-means of the anchors instead. Lower alpha"
     )
     return np.asarray(KMeans(n_clusters, n_init=10, random_state=0).fit_predict(np.hstack(anchors)), dtype=np.int64)
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.sets import AnchorPlan, AnchorSets, choose_connected_sets
 from kedge.core.block_step import ColumnLayout, PassState, column_layout
@@ -25,18 +24,16 @@ from kedge.layers import (
     Layers,
     ShareLabels,
     find_layers,
-    fold_of_columns,
     label_by_shares,
     label_embedding,
     smooth_shares,
-    support_of_anchors,
     warn_of_missing_clusters,
 )
 from kedge.loop import IterationReport, LoopResult, iterate, warn_not_settled
 from kedge.partition.cluster_count import structure_prior
 from kedge.partition.communities import merge_tree
 from kedge.progress import Progress
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 Array = NDArray[np.float64]
 
@@ -219,7 +216,7 @@ def _label(
         row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
         labels, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
         centers = labels.centers
-        own = shares_of(support_of_anchors(sums.support, layout))
+        own = shares_of(layout.fold().T @ sums.support)
         layers = layers_of_clusters(result.digest, own, layers)
         shares = ShareLabels(own, layers.smoothed)
     else:
@@ -227,7 +224,7 @@ def _label(
         spectrum = spectral_map(result.digest.gram, result.digest.column_sums, plan.n_clusters or sums.support.shape[1])
     warn_of_missing_clusters(sums.support.shape[1], wanted)
     n_kept = plan.n_clusters or sums.support.shape[1]
-    support = support_of_anchors(sums.support, layout)
+    support = np.asarray(layout.fold().T @ sums.support)
     weights = result.state.problems[0].weights
     joined = np.hstack([np.sqrt(weight) * view for view, weight in zip(sets.views, weights, strict=True)])
     row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
@@ -244,7 +241,7 @@ def _label(
     if plan.exact:
         found |= _exact(setting, engine, weights, labels, found, support)
     else:
-        found["graph_"] = engine.graph(fold_of_columns(layout))
+        found["graph_"] = engine.graph(None if layout.is_plain else layout.fold())
         found["labels_"] = engine.per_row(labels.of, width=None, dtype=np.int64, with_views=labels.needs_views)
     attributes = fitted_attributes(sets.views, sets.sizes, spectrum, centers, layers, shares, result, setting.ridge)
     return attributes | found
@@ -344,8 +341,7 @@ def _report_loop(result: LoopResult, plan: FitPlan, near: bool) -> None:
     if plan.n_clusters is not None and not near and pieces > plan.n_clusters:
         cause = f"locality={plan.locality:g} is" if plan.locality > 0 else "alpha is"
         cure = "lower locality or raise alpha" if plan.locality > 0 else "raise alpha or take fewer anchors"
-        warn_user(
+        warn_convergence(
             f"the graph falls into {pieces} pieces, more than n_clusters={plan.n_clusters}, and which of them go "
-            f"together is then arbitrary: {cause} out of proportion for this data; {cure}",
-            ConvergenceWarning,
+            f"together is then arbitrary: {cause} out of proportion for this data; {cure}"
         )

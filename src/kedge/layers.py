@@ -9,7 +9,6 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.sets import MOST_REBUILT_ROWS
 from kedge.core.block_step import ColumnLayout, RowBlock
@@ -25,7 +24,7 @@ from kedge.core.labels import (
 from kedge.engines.contract import Engine, Sums
 from kedge.partition.cluster_count import CountEvidence, count_clusters
 from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 Array = NDArray[np.float64]
 
@@ -116,7 +115,8 @@ def find_layers(
     seed = int(random_state.randint(np.iinfo(np.int32).max))
     used = np.flatnonzero(digest.column_sums > 0)
     if engine.n_rows <= MOST_REBUILT_ROWS:
-        weights = folded(engine.take(np.arange(engine.n_rows)), layout)[:, used]
+        weights = engine.take(np.arange(engine.n_rows))
+        weights = (weights if layout.is_plain else sparse.csr_array(weights @ layout.fold(weights.dtype)))[:, used]
         whole, member = _row_graph(weights, digest.column_sums[used]), weights
     else:
         whole, member = sparse.csr_array(digest.gram)[used][:, used], None
@@ -187,12 +187,6 @@ def _numbered(
     return labels, ClusterSums(sums.support[:, kept], sums.first_rows[kept]), chosen
 
 
-def folded(coefficients: sparse.csr_array, layout: ColumnLayout) -> sparse.csr_array:
-    """Add up the columns that belong to one anchor."""
-    fold = fold_of_columns(layout)
-    return coefficients if fold is None else sparse.csr_array(coefficients @ fold.astype(coefficients.dtype))
-
-
 def _row_graph(weights: sparse.csr_array, column_sums: Array) -> sparse.csr_array:
     wide = weights.astype(np.float64)
     scaled = wide @ sparse.diags_array(1.0 / column_sums)
@@ -230,23 +224,7 @@ def label_embedding(
 def warn_of_missing_clusters(n_found: int, n_clusters: int) -> None:
     """Warn if fewer clusters hold a row than were asked for."""
     if n_found < n_clusters:
-        warn_user(
+        warn_convergence(
             f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
-            "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha",
-            ConvergenceWarning,
+            "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha"
         )
-
-
-def support_of_anchors(support: Array, layout: ColumnLayout) -> Array:
-    """Add up the support of the columns that belong to one anchor, shape (n_anchors, n_clusters)."""
-    folded = np.zeros((layout.n_anchors, support.shape[1]))
-    np.add.at(folded, layout.anchor_of, support)
-    return folded
-
-
-def fold_of_columns(layout: ColumnLayout) -> sparse.csr_array | None:
-    """Return the matrix that adds up the columns of mirrored anchors; None if every anchor has one column."""
-    if layout.is_plain:
-        return None
-    ones = np.ones(len(layout.anchor_of))
-    return sparse.csr_array((ones, layout.anchor_of, np.arange(len(ones) + 1)), shape=(len(ones), layout.n_anchors))

@@ -7,14 +7,13 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from kedge.core.block_step import ColumnLayout, PassState, solve_block
 from kedge.core.driver_step import Digest, EmbeddingPenalty, Structure, digest_summary, next_penalty, on_columns
 from kedge.core.rows import NearProblem
 from kedge.core.view_weights import ViewWeighting
 from kedge.engines.contract import Engine
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 Array = NDArray[np.float64]
 
@@ -97,7 +96,4 @@ def iterate(
 
 def warn_not_settled(max_iter: int, tol: float) -> None:
     """Say that the loop ended before the objective settled."""
-    warn_user(
-        f"the fit did not settle within max_iter={max_iter} iterations at tol={tol:g}; raise one of them",
-        ConvergenceWarning,
-    )
+    warn_convergence(f"the fit did not settle within max_iter={max_iter} iterations at tol={tol:g}; raise one of them")

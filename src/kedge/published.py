@@ -35,7 +35,7 @@ from sklearn.utils import check_array, check_random_state
 
 from kedge.anchors.kmeans import published_kmeans
 from kedge.anchors.select import choose_anchors
-from kedge.anchors.sets import check_counts, checked_given_anchors
+from kedge.anchors.sets import check_counts
 from kedge.core.block_step import PassState, column_layout, solve_block
 from kedge.core.driver_step import (
     Digest,
@@ -57,7 +57,6 @@ from kedge.layers import ShareLabels
 from kedge.loop import IterationReport, LoopResult, warn_not_settled
 from kedge.msgl import MSGL
 from kedge.parameters import COUNT, MSGL_RULES, NOT_NEGATIVE, POSITIVE, SGL_RULES, threads_for
-from kedge.readers.arrays import learn_array_scaling
 from kedge.sgl import SGL
 
 Array = NDArray[np.float64]
@@ -158,11 +157,7 @@ class AsPublished:
         random_state = check_random_state(self.random_state)
         check_counts(views.n_rows, self.n_clusters, self.n_anchors)
         with one_thread_per_library():
-            masks = [None] * len(views.names) if views.observed is None else views.observed.T
-            scalings = [
-                learn_array_scaling(kind, array, name, mask, unit_energy=len(views.names) > 1)
-                for kind, array, name, mask in zip(self._scales(views), views.arrays, views.names, masks, strict=True)
-            ]
+            scalings = self._learn_scalings(views)
             source = self._source(views, scalings)
             if not source.in_memory:
                 raise ValueError("the published algorithm needs all rows at once: load X into memory")
@@ -174,11 +169,8 @@ class AsPublished:
                     own = view if observed is None else view[np.flatnonzero(observed[:, number])]
                     anchors.append(anchors_of_view(own, self.n_anchors, self.anchors, random_state))
             else:
-                given = checked_given_anchors(self._given_anchors(views), self.n_clusters, views.names, views.widths)
-                anchors = [
-                    np.ascontiguousarray(scaling.apply(one.astype(source.dtype)))
-                    for scaling, one in zip(scalings, given, strict=True)
-                ]
+                given = self._scaled_anchors(views, scalings, self.n_clusters)
+                anchors = [np.ascontiguousarray(one) for one in given]
             engine = choose_engine(source, len(anchors[0]), threads_for(self.n_jobs))
             try:
                 fitted = self._fit_engine(engine, rows, anchors, random_state)

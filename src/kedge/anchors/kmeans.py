@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms
 
 from kedge.anchors.rows import cluster_lines, fill_up, seed_lines, unit_rows
 from kedge.core.rows import BLOCK_ENTRIES, dense_rows, sample_rows, take_rows
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 # More rows per anchor would hardly move the centres and cost in proportion.
 LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
@@ -67,10 +67,9 @@ def published_kmeans(
             best, labels, centers = total, model.labels_.astype(np.int64), np.asarray(model.cluster_centers_)
     n_found = len(np.unique(labels))
     if n_found < n_clusters:
-        warn_user(
+        warn_convergence(
             f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows; "
-            f"ask for at most {n_found} clusters",
-            ConvergenceWarning,
+            f"ask for at most {n_found} clusters"
         )
     return labels, centers
 

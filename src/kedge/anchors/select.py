@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
 from kedge.anchors.farthest_first import farthest_first_anchors
@@ -14,7 +13,7 @@ from kedge.anchors.hierarchical import hierarchical_anchors
 from kedge.anchors.kmeans import kmeans_anchors, plusplus_anchors
 from kedge.anchors.rows import fill_up
 from kedge.core.rows import canonical_rows, dense_rows, sample_rows
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 
 def random_anchors(X: Any, n_anchors: int, random_state: RandomState) -> NDArray[Any]:
@@ -106,10 +105,9 @@ def choose_anchors(
         anchors = np.zeros((1, X.shape[1]), dtype=X.dtype)
     if len(anchors) < n_anchors:
         kind = "rows up to sign and length" if signed else "rows"
-        warn_user(
+        warn_convergence(
             f"X has only {len(anchors)} distinct {kind}, n_anchors={n_anchors} were asked for and {len(anchors)} are "
-            f"returned; ask for at most {len(anchors)} anchors",
-            ConvergenceWarning,
+            f"returned; ask for at most {len(anchors)} anchors"
         )
     return anchors
 

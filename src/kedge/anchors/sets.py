@@ -34,7 +34,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kedge.anchors.several_views import choose_view_anchors
 from kedge.core.rows import RowSource, View, build_near_problem, first_distinct, lloyd_rounds, sample_rows
 from kedge.kernels.selection import one_thread_per_library
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 # Up to this many rows, the rows themselves are cut into communities, and the exact row problem is affordable.
 MOST_REBUILT_ROWS = 4_000
@@ -207,10 +207,9 @@ def choose_anchor_sets(
             sets = list(pool.map(partial(choose_set, source, plan, prior), plan.sizes, seeds))
     largest = max(len(one[0]) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:
-        warn_user(
+        warn_convergence(
             f"X has only {largest} distinct rows, so n_anchors={plan.asked_for} became {largest}; lower n_anchors or "
-            "leave it 'auto'",
-            ConvergenceWarning,
+            "leave it 'auto'"
         )
     views = [np.ascontiguousarray(np.concatenate(view)) for view in zip(*sets, strict=True)]
     return AnchorSets(views, [len(one[0]) for one in sets], plan.n_near)

@@ -63,6 +63,12 @@ class ColumnLayout:
         """Whether every anchor has one column."""
         return len(self.anchor_of) == self.n_anchors
 
+    def fold(self, dtype: Any = np.float64) -> sparse.csr_array:
+        """Return the matrix of shape (n_columns, n_anchors) that adds up the columns of each anchor."""
+        n_columns = len(self.anchor_of)
+        parts = (np.ones(n_columns, dtype), self.anchor_of, np.arange(n_columns + 1))
+        return sparse.csr_array(parts, shape=(n_columns, self.n_anchors))
+
 
 def column_layout(set_sizes: list[int], signed: bool) -> ColumnLayout:
     """Lay out the columns of anchor sets of these sizes."""

@@ -293,7 +293,6 @@ def fold_columns(gram: Any, column_sums: Array, layout: ColumnLayout) -> tuple[A
     """Add up the columns that belong to one anchor."""
     if layout.is_plain:
         return gram, column_sums
-    ones = np.ones(len(layout.anchor_of))
-    fold = sparse.csr_array((ones, (layout.anchor_of, np.arange(len(ones)))), shape=(layout.n_anchors, len(ones)))
-    folded = fold @ gram @ fold.T
-    return (folded if sparse.issparse(gram) else np.asarray(folded)), np.asarray(fold @ column_sums)
+    fold = layout.fold()
+    folded = fold.T @ gram @ fold
+    return (folded if sparse.issparse(gram) else np.asarray(folded)), np.asarray(fold.T @ column_sums)

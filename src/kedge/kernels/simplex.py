@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from kedge.kernels.contract import (
     FloatArray,
@@ -18,7 +17,7 @@ from kedge.kernels.contract import (
     check_real,
 )
 from kedge.kernels.selection import choose_kernel, default_threads
-from kedge.user_warnings import warn_user
+from kedge.user_warnings import warn_convergence
 
 DEFAULT_TOL = 1e-10
 # More threads than this are never of use and would only cost memory.
@@ -187,10 +186,9 @@ def _report_rows(status: NDArray[np.int8], linear: FloatArray, tol: float) -> No
         raise ValueError(f"start has NaN or infinity in row {broken[0]}{_and_more(broken)}; every entry must be finite")
     missed = np.flatnonzero(status == RowStatus.TOLERANCE_MISSED)
     if len(missed):
-        warn_user(
+        warn_convergence(
             f"row {missed[0]}{_and_more(missed)} missed tol={tol:g} in double precision: raise tol, or make the "
-            "hessian better conditioned (a larger alpha, or a multiple of the identity added to it)",
-            ConvergenceWarning,
+            "hessian better conditioned (a larger alpha, or a multiple of the identity added to it)"
         )
 
 
