@@ -33,8 +33,9 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         names them. None means one view.
     n_anchors : int or "auto", default="auto"
         Number of anchors of one set. "auto" takes two for every three rows up to 4,000 rows, but at most 1,200, and up
-        to 3,000 for more rows, or if rows have at most 10 features. In the last two cases a row is joined to its 3 to 5
-        nearest anchors; otherwise, or with fewer than 400 anchors, it is rebuilt from all anchors of a set.
+        to 3,000 for more rows, or if rows have at most 10 features. With more than 4,000 rows or at most 10 features, a
+        row is joined to its 3 to 5 nearest anchors; otherwise, or with fewer than 400 anchors, it is rebuilt from all
+        anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or list of arrays, default="kmeans"
         How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, one array of shape (n_anchors,
         n_features of the view) per view, in the units of X.

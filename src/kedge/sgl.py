@@ -31,11 +31,13 @@ class SGL(AnchorGraphClusterer):
         Smallest and largest number of clusters that "auto" may find; None sets no limits.
     n_anchors : int or "auto", default="auto"
         Number of anchors of one set. "auto" takes two for every three rows up to 4,000 rows, but at most 1,200, and up
-        to 3,000 for more rows, or if rows have at most 10 features. In the last two cases a row is joined to its 3 to 5
-        nearest anchors; otherwise, or with fewer than 400 anchors, it is rebuilt from all anchors of a set.
+        to 3,000 for more rows, or if rows have at most 10 features. With more than 4,000 rows or at most 10 features, a
+        row is joined to its 3 to 5 nearest anchors; otherwise, or with fewer than 400 anchors, it is rebuilt from all
+        anchors of a set.
     anchors : {"kmeans", "random", "plusplus", "ffs", "hierarchical"} or array, default="kmeans"
-        How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, of shape (n_anchors,
-        n_features) and in the units of X.
+        How anchors are chosen, see :func:`kedge.select_anchors`; or the anchors, of shape (n_anchors, n_features) and
+        in the units of X. Where rows are joined to their nearest anchors, "kmeans" is four quick rounds on a sample of
+        ten rows per anchor.
     alpha : float or "auto", default=0.1
         Ridge on the weights: larger values spread a row over more anchors. "auto" means the default, here and below.
     beta : float or "auto", default=0.0

@@ -1,10 +1,10 @@
-"""How many anchors there are, in how many sets, and which graph they form: one rule for all data.
+"""The anchors of a fit: how many, in how many sets, and how they are found. One rule for all data.
 
-Few rows are rebuilt exactly, each from all anchors, by the row problem of the paper. Many anchors work best here: two
-for every three rows up to 1,200, so that an anchor is the mean of very few rows. Four such sets even out the luck of
-the draw.
+Few rows are *rebuilt*: each is a mix of all anchors of a set, by the row problem of the paper. Many anchors work best
+here: two for every three rows up to 1,200, so that an anchor is the mean of very few rows. Four such sets even out the
+luck of the draw.
 
-Many rows are joined to a few nearest anchors. Finer anchors follow the shape of clusters better, but cost more time.
+Many rows are joined to a few *near* anchors out of thousands of *fine* ones. Finer anchors follow the shape of clusters better, but cost more time.
 The number of rows times anchors stays within a budget: at least a thousand anchors, at most three sets of three
 thousand. Rows with few features are joined to near anchors, too, because in few dimensions far anchors rebuild a row as
 well as near ones.
@@ -12,6 +12,9 @@ well as near ones.
 Nearest anchors may leave the rows in more pieces than there are clusters, for example when columns are zeros and ones.
 The graph then does not say which pieces belong together. In that case rows are rebuilt from a few coarse anchors, five
 per cluster.
+
+:func:`count_anchors` has this rule. :func:`choose_connected_sets` finds the anchors: fine ones by :func:`fine_anchors`,
+all others by a method of :mod:`kedge.anchors.select`.
 
 The constants were settled with the labels of MNIST, digits, ORL, BA and the TR sets. Those for sparse rows and the
 limits on rows and anchors also used TDT2, Citeseer and NUS, and the one for coarse anchors CoverType. Pokerhand and
@@ -31,6 +34,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
+from kedge.anchors.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
 from kedge.anchors.several_views import choose_view_anchors
 from kedge.core.rows import RowSource, View, build_near_problem, first_distinct, lloyd_rounds, sample_rows
 from kedge.kernels.selection import one_thread_per_library
@@ -57,6 +61,13 @@ LEAST_NEAR_ANCHORS = 400
 FEW_FEATURES, LEAST_NEAR_ROWS = 10, 50
 # Coarse anchors per cluster if near ones leave the rows in pieces, and the budget of rows times anchors over all sets.
 COARSE_PER_CLUSTER, COARSE_BUDGET = 5, 40_000_000
+# Views that count nothing still get this share in distances between rows, or their anchors would be undefined.
+_LEAST_PRIOR = 1e-6
+# Fine anchors come from this many rows per anchor, in so many rounds of k-means. Random rows alone make worse anchors,
+# and full k-means no better ones: each anchor only has to stand for the rows around it.
+FINE_ROWS_PER_ANCHOR, FINE_ROUNDS = 10, 4
+# Rows that show whether near anchors leave the data in pieces, and the share of them that may lie in small pieces.
+ROWS_FOR_PIECES, MOST_LEFT_OUT = 10_000, 0.1
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,7 @@ def count_anchors(
         most_sets = min(MOST_REBUILT_SETS, MOST_REBUILT_ROWS // n_rows)
         n_sets = max(REBUILT_SETS, most_sets) if n_rows <= MOST_REBUILT_ROWS else 1
     coarse: tuple[int, ...] = ()
-    # Typing the number that "auto" would choose must not change the rest.
+    # A user who types the number that "auto" would choose gets the same fit.
     if near and n_clusters is not None and size == auto:
         own = COARSE_PER_CLUSTER * n_clusters
         affordable = int(np.clip(COARSE_BUDGET // (n_rows * own), 1, REBUILT_SETS))
@@ -149,17 +160,6 @@ def checked_given_anchors(
     if n_clusters is not None and len(anchors[0]) < n_clusters:
         raise ValueError(f"{len(anchors[0])} anchors were given, but n_clusters={n_clusters} needs at least as many")
     return anchors
-
-
-# Rows from which anchors are chosen: more rows hardly change the anchors and cost in proportion.
-LEAST_SAMPLE, ROWS_PER_ANCHOR = 5_000, 50
-# Views that count nothing still get this share in distances between rows, or their anchors would be undefined.
-_LEAST_PRIOR = 1e-6
-# Fine anchors come from this many rows per anchor, in so many rounds of k-means. Random rows alone make worse anchors,
-# and full k-means no better ones: each anchor only has to stand for the rows around it.
-FINE_ROWS_PER_ANCHOR, FINE_ROUNDS = 10, 4
-# Rows that show whether near anchors leave the data in pieces, and the share of them that may lie in small pieces.
-ROWS_FOR_PIECES, MOST_LEFT_OUT = 10_000, 0.1
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Readers of rows: one file per format, for ``fit``, ``predict`` and the command line alike."""
+"""Readers of rows, one file per format; ``open.py`` has the table of formats for ``fit`` and for the command line."""
