@@ -4,10 +4,10 @@ Few rows are *rebuilt*: each is a mix of all anchors of a set, by the row proble
 here: two for every three rows up to 1,200, so that an anchor is the mean of very few rows. Four such sets even out the
 luck of the draw.
 
-Many rows are joined to a few *near* anchors out of thousands of *fine* ones. Finer anchors follow the shape of clusters better, but cost more time.
-The number of rows times anchors stays within a budget: at least a thousand anchors, at most three sets of three
-thousand. Rows with few features are joined to near anchors, too, because in few dimensions far anchors rebuild a row as
-well as near ones.
+Many rows are joined to a few *near* anchors out of thousands of *fine* ones. Finer anchors follow the shape of clusters
+better, but cost more time. The number of rows times anchors stays within a budget: at least a thousand anchors, at most
+three sets of three thousand. Rows with few features are joined to near anchors, too, because in few dimensions far
+anchors rebuild a row as well as near ones.
 
 Nearest anchors may leave the rows in more pieces than there are clusters, for example when columns are zeros and ones.
 The graph then does not say which pieces belong together. In that case rows are rebuilt from a few coarse anchors, five
