@@ -50,13 +50,9 @@ class ViewReader(Protocol):
         ...
 
 
-class StoredRows:
-    """Base of the readers: a subclass sets the attributes of a `ViewReader` and loads consecutive rows in `_load`."""
+class StoredRows(ViewReader):
+    """Base of the readers: a subclass sets the attributes and loads consecutive rows in `_load`."""
 
-    n_rows: int
-    width: int
-    dtype: np.dtype[Any]
-    name: str
     feature_names: list[str] | None = None
 
     def set_matrix(self, shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> None:
@@ -135,19 +131,14 @@ def float_kind(stored: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if stored == np.float32 else np.dtype(np.float64)
 
 
-def check_numeric(stored: np.dtype[Any], where: str) -> None:
-    """Raise an error unless the entries are real numbers or truth values."""
-    if stored.kind not in "biuf":
-        raise ValueError(f"{where}: entries must be real numbers, but they are stored as {stored}; convert them first")
-
-
 def check_matrix(shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> None:
     """Raise an error unless this is a matrix of numbers with rows and columns."""
     if len(shape) != 2:
         raise ValueError(f"{where}: a view has rows and columns, but the array has shape {shape}; store it as 2-D")
     if min(shape) < 1:
         raise ValueError(f"{where}: there are no rows or no columns: shape {shape}")
-    check_numeric(stored, where)
+    if stored.kind not in "biuf":
+        raise ValueError(f"{where}: entries must be real numbers, but they are stored as {stored}; convert them first")
 
 
 def name_entry(where: str, column: int, feature_names: list[str] | None) -> str:
@@ -178,8 +169,7 @@ class StoredView:
     def __getitem__(self, rows: slice | NDArray[np.intp]) -> Any:
         """Read consecutive rows, or rows by number, and check that they are finite."""
         if isinstance(rows, slice):
-            start, stop, _ = rows.indices(self.shape[0])
-            rows = slice(start, max(start, stop))
+            rows = slice(*checked_range(rows, self.n_rows))
         block = self.read(rows)
         refuse_not_finite(block, rows, self.place, gaps_allowed=self.gaps_allowed)
         return block

@@ -22,19 +22,11 @@ class BandedRows(StoredRows):
 
     # The first row of every band, then the number of rows; empty if there are no bands.
     _edges: NDArray[np.intp] = np.empty(0, dtype=np.intp)
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: tuple[int, NDArray[Any]] | None = None
+    _kept: tuple[int, NDArray[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock and the band in memory."""
         return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_kept")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Start with no band in memory."""
-        BandedRows.__init__(self)
-        self.__dict__.update(state)
 
     def set_chunks(self, chunk_rows: int) -> None:
         """Make bands of whole chunks, or of parts of a chunk where chunks are very large."""
@@ -82,7 +74,7 @@ class BandedRows(StoredRows):
             return kept[1]
         if not keep:
             return self._load(low, high)  # type: ignore[no-any-return]
-        with self._lock:
+        with self.__dict__.setdefault("_lock", Lock()):
             if self._kept is None or self._kept[0] != low:
                 # Dropped first, so that two bands are not in memory together.
                 kept = self._kept = None

@@ -58,7 +58,6 @@ class Hdf5Rows(BandedRows):
     """
 
     def __init__(self, source: Any, dataset: str | None = None, feature_names: list[str] | None = None) -> None:
-        super().__init__()
         if isinstance(source, str | Path):
             key = _only_dataset(Path(source).absolute()) if dataset is None else dataset
             self.stored = Hdf5Object(source, key)
@@ -160,7 +159,6 @@ class ZarrRows(BandedRows):
     """Rows of a 2-D Zarr array, open or by its folder; chunks of some 10,000 rows and all columns read fastest."""
 
     def __init__(self, array: Any) -> None:
-        super().__init__()
         self._array = _open_zarr(Path(array).absolute()) if isinstance(array, str | Path) else array
         root = getattr(self._array.store, "root", None)
         self.name = "/".join(part for part in ("Zarr array" if root is None else root.name, self._array.path) if part)

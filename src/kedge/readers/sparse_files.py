@@ -51,31 +51,22 @@ class CsrRows(StoredRows):
             return sparse.csr_array(shape, dtype=self.dtype)
         with self._opened() as parts:
             indptr = np.asarray(parts[2][start : stop + 1]).astype(np.int64, copy=False)
-            self._check_starts(indptr, start)
+            wrong = (np.diff(indptr) < 0) | (indptr[:-1] < 0) | (indptr[1:] > self._n_entries)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                ends = f"from {indptr[row]} to {indptr[row + 1]} of {self._n_entries}"
+                self._refuse(start + row, f"indptr says that its entries go {ends}")
             data = np.asarray(parts[0][indptr[0] : indptr[-1]]).astype(self.dtype, copy=False)
             indices = np.asarray(parts[1][indptr[0] : indptr[-1]])
         starts = indptr - indptr[0]
-        self._check_columns(indices, starts, start)
+        if len(indices) and (indices.min() < 0 or indices.max() >= self.width):
+            entry = int(np.argmax((indices < 0) | (indices >= self.width)))
+            row = start + int(np.searchsorted(starts, entry, side="right")) - 1
+            self._refuse(row, f"an entry is in column {indices[entry]}, but there are {self.width} columns")
         return sparse.csr_array((data, indices, starts), shape=shape)
 
-    def _check_starts(self, indptr: NDArray[np.int64], first_row: int) -> None:
-        wrong = (np.diff(indptr) < 0) | (indptr[:-1] < 0) | (indptr[1:] > self._n_entries)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"{self._where}, row {first_row + row}: indptr says that its entries go from {indptr[row]} to "
-                f"{indptr[row + 1]} of {self._n_entries}; the matrix is damaged, write it again"
-            )
-
-    def _check_columns(self, indices: NDArray[Any], starts: NDArray[np.int64], first_row: int) -> None:
-        if not len(indices) or (indices.min() >= 0 and indices.max() < self.width):
-            return
-        entry = int(np.argmax((indices < 0) | (indices >= self.width)))
-        row = first_row + int(np.searchsorted(starts, entry, side="right")) - 1
-        raise ValueError(
-            f"{self._where}, row {row}: an entry is in column {indices[entry]}, but there are {self.width} columns; "
-            "the matrix is damaged, write it again"
-        )
+    def _refuse(self, row: int, problem: str) -> None:
+        raise ValueError(f"{self._where}, row {row}: {problem}; the matrix is damaged, write it again")
 
 
 def open_csr(folder: str | Path) -> CsrRows:
