@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kedge.datasets.catalogue import Dataset, Home, PublicFile
-from kedge.datasets.content import Content, one_line
-from kedge.datasets.convert import convert_files
+from kedge.datasets.content import Content, convert_files, one_line
 from kedge.optional_libraries import load_library
 
 if sys.platform == "win32":

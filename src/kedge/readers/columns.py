@@ -199,7 +199,7 @@ def labels_of(chunks: Any, column: str, path: Path) -> Labels:
     pa = load_pyarrow()
     text = chunks.cast(pa.string())
     if text.null_count:
-        _refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
+        refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
     encoded = pa.concat_arrays(text.chunks).dictionary_encode()
     return Labels(column, np.asarray(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist())
 
@@ -208,7 +208,7 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     """Return the classes in a vector of numbers or text."""
     flat = np.asarray(values).reshape(-1)
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-        _refuse_gap(int(np.argmin(np.isfinite(flat))), shown(column), path)
+        refuse_gap(int(np.argmin(np.isfinite(flat))), shown(column), path)
     if flat.dtype.kind == "f" and bool((flat == np.round(flat)).all()) and bool((np.abs(flat) < 2**53).all()):
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "biufUST":
@@ -218,7 +218,8 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     return Labels(column, codes.reshape(-1).astype(np.int64), texts)
 
 
-def _refuse_gap(row: int, column: str, path: Path) -> None:
+def refuse_gap(row: int, column: str, path: Path) -> None:
+    """Raise the error for a row without a label."""
     raise DataFileError(f"{path}, row {row}: no label in {column}; fill it or leave out the option")
 
 

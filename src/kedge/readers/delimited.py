@@ -99,8 +99,8 @@ def _look_at(path: Path, delimiter: str) -> _Layout:
     if not first.strip():
         what = "is empty" if not path.stat().st_size else "begins with an empty line"
         raise DataFileError(f"{path} {what}; give a file with one row per line")
-    if len(first) >= _MOST_BLOCK_BYTES or "\0" in first:
-        raise DataFileError(f"{path} is not text with lines; is its name right?")
+    if len(first) >= _MOST_BLOCK_BYTES or "\0" in first or "\ufffd" in first:
+        raise DataFileError(f"{path} is not text with lines in UTF-8; is its name right?")
     block_bytes = min(max(_BLOCK_BYTES, 4 * len(first)), _MOST_BLOCK_BYTES)
     top, below = (next(csv.reader([line], delimiter=delimiter), []) for line in (first, second))
     has_names = _is_header(top, below)

@@ -23,8 +23,10 @@ OpenParts: TypeAlias = Callable[[], AbstractContextManager[Any]]
 class CsrRows(StoredRows):
     """Rows of a CSR matrix; `where` is what messages call it."""
 
-    def __init__(self, name: str, where: str, shape: tuple[int, ...], opened: OpenParts) -> None:
-        self.name, self._where, self._opened = name, where, opened
+    def __init__(
+        self, name: str, where: str, shape: tuple[int, ...], opened: OpenParts, feature_names: list[str] | None = None
+    ) -> None:
+        self.name, self._where, self._opened, self.feature_names = name, where, opened, feature_names
         with opened() as (data, indices, indptr):
             self.set_matrix(shape, data.dtype, where)
             n_entries = self._n_entries = len(data)
