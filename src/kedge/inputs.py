@@ -1,7 +1,7 @@
 """Any form of X becomes checked views with names."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -22,9 +22,12 @@ FLOATS = [np.float64, np.float32]
 
 @dataclass(frozen=True)
 class Views:
-    """Checked views of float32 or float64: dense, CSR or stored."""
+    """Views by name: as the user gave them, where None is a view that no row has, or checked.
 
-    arrays: list[View]  # Each of shape (n_rows, n_features of the view). Rows that lack a view may be NaN there.
+    Checked ones are of float32 or float64: dense, CSR or stored. Rows that lack a view may be NaN there.
+    """
+
+    arrays: list[View]  # Each of shape (n_rows, n_features of the view).
     names: tuple[str, ...]
     observed: NDArray[np.bool_] | None = None  # Shape (n_rows, n_views). Which views each row has; None means all.
 
@@ -37,15 +40,6 @@ class Views:
     def widths(self) -> list[int]:
         """Number of features of each view."""
         return [int(array.shape[1]) for array in self.arrays]
-
-
-@dataclass(frozen=True)
-class NamedViews:
-    """Views as the user gave them, by name; None is a view that no row has."""
-
-    names: list[str]
-    matrices: list[Any]
-    observed: NDArray[np.bool_] | None = None
 
 
 class ReadsViews:
@@ -63,7 +57,7 @@ class ReadsViews:
         if separate is None:
             return self._read_columns(single_matrix(X), observed, reset)
         if not reset:
-            return check_views(_in_order_of_fit(separate, self.view_names_), observed, self.view_widths_)
+            return check_views(_in_order_of_fit(separate, tuple(self.view_names_)), observed, self.view_widths_)
         views = check_views(separate, observed)
         for name in ("feature_names_in_", "view_columns_"):
             if hasattr(self, name):
@@ -84,19 +78,19 @@ class ReadsViews:
         else:
             names = self.view_names_
         parts = [slice(*c) if isinstance(c, list) else c for c in self.view_columns_]
-        given = NamedViews(names, [X.part(p) if isinstance(X, StoredView) else X[:, p] for p in parts])
-        views = check_views(given, observed, None if reset else self.view_widths_)
+        given = [X.part(p) if isinstance(X, StoredView) else X[:, p] for p in parts]
+        views = check_views(Views(given, tuple(names)), observed, None if reset else self.view_widths_)
         if reset:
             self.view_names_, self.view_widths_ = names, views.widths
         return views
 
 
-def split_views(X: Any) -> NamedViews | None:
+def split_views(X: Any) -> Views | None:
     """Return the views of a list, a mapping or a MuData object; None if X is a single matrix."""
     if hasattr(X, "mod") and hasattr(X, "obs_names"):
         return _views_of_mudata(X)
     if isinstance(X, Mapping):
-        return NamedViews([str(name) for name in X], list(X.values()))
+        return Views(list(X.values()), tuple(map(str, X)))
     if isinstance(X, list | tuple):
         return _views_of_list(X)
     if len(getattr(X, "shape", ())) == 3:
@@ -121,22 +115,17 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = True) ->
     return stored
 
 
-def check_views(given: NamedViews, observed: Any, widths: Sequence[int] | None = None) -> Views:
+def check_views(given: Views, observed: Any, widths: Sequence[int] | None = None) -> Views:
     """Check every view on its own and all against each other.
 
-    Parameters
-    ----------
-    given : NamedViews
-        The views as the user gave them.
-    observed : array-like of bool of shape (n_rows, n_views) or None
-        Which views each row has, in addition to rows of NaN.
-    widths : sequence of int or None
-        Features of the views seen in fit; None in fit itself.
+    `observed` of shape (n_rows, n_views) says which views each row has, in addition to rows of NaN. `widths` are the
+    numbers of features seen in fit; None in fit itself.
     """
     arrays = _checked_arrays(given, widths)
     n_rows = _common_row_count(arrays, given.names)
     present = np.ones((n_rows, len(arrays)), dtype=bool) if given.observed is None else given.observed.copy()
-    present &= _checked_observed(observed, present.shape)
+    if observed is not None:
+        present &= _checked_observed(observed, present.shape)
     for number, (array, name) in enumerate(zip(arrays, given.names, strict=True)):
         if array is None:
             present[:, number] = False
@@ -152,23 +141,22 @@ def check_views(given: NamedViews, observed: Any, widths: Sequence[int] | None =
     for name, column in zip(given.names, present.T, strict=True):
         if widths is None and not column.any():
             raise ValueError(f"{name!r}: no row has this view; leave it out")
-    return Views(arrays, tuple(given.names), None if present.all() else present)
+    return Views(arrays, given.names, None if present.all() else present)
 
 
-def _views_of_mudata(mudata: Any) -> NamedViews:
+def _views_of_mudata(mudata: Any) -> Views:
     """Line the modalities up with the observations of the whole; an observation may lack some of them."""
-    names = [str(name) for name in mudata.mod]
-    matrices, observed = [], np.ones((len(mudata.obs_names), len(names)), dtype=bool)
+    matrices, observed = [], np.ones((len(mudata.obs_names), len(mudata.mod)), dtype=bool)
     for number, modality in enumerate(mudata.mod.values()):
         places = np.asarray(modality.obs_names.get_indexer(mudata.obs_names))
         observed[:, number] = places >= 0
         in_order = len(places) == modality.n_obs and np.array_equal(places, np.arange(len(places)))
         # Observations without the modality get any row of it; the mask leaves it out.
         matrices.append(modality.X if in_order else modality.X[np.maximum(places, 0)])
-    return NamedViews(names, matrices, None if observed.all() else observed)
+    return Views(matrices, tuple(map(str, mudata.mod)), None if observed.all() else observed)
 
 
-def _views_of_list(X: list[Any] | tuple[Any, ...]) -> NamedViews | None:
+def _views_of_list(X: list[Any] | tuple[Any, ...]) -> Views | None:
     """Return the views of a list of matrices; None for a list of rows, which is one matrix."""
     kinds = [member is None or isinstance(member, str | PathLike) or _n_dimensions(member) == 2 for member in X]
     if not any(kinds):
@@ -181,8 +169,11 @@ def _views_of_list(X: list[Any] | tuple[Any, ...]) -> NamedViews | None:
             f"X is a list of views, but member {number} is not a 2-D array ({what}); give every view as a matrix with "
             "one row per sample, as a path, or None where all rows lack it"
         )
-    names = [f"view {number}" for number in range(len(X))]
-    return NamedViews(names, [single_matrix(member) for member in X])
+    return Views([single_matrix(member) for member in X], _numbered(len(X)))
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"view {number}" for number in range(count))
 
 
 def _n_dimensions(member: Any) -> int:
@@ -195,21 +186,18 @@ def _n_dimensions(member: Any) -> int:
         return 2
 
 
-def _in_order_of_fit(given: NamedViews, names: list[str]) -> NamedViews:
+def _in_order_of_fit(given: Views, names: tuple[str, ...]) -> Views:
     """Order named views as in fit; all rows lack a view that is left out. Views without names keep their order."""
-    unnamed = given.names == [f"view {number}" for number in range(len(given.names))]
-    if unnamed or given.names == names:
-        return NamedViews(names if len(given.names) == len(names) else given.names, given.matrices, given.observed)
+    if given.names in (names, _numbered(len(given.names))):
+        return replace(given, names=names) if len(given.names) == len(names) else given
     unknown = [name for name in given.names if name not in names]
     if unknown:
         raise ValueError(f"fit did not see the view {unknown[0]!r}; it saw {', '.join(map(repr, names))}")
-    place = {name: number for number, name in enumerate(given.names)}
-    matrices = [given.matrices[place[name]] if name in place else None for name in names]
-    observed = None
-    if given.observed is not None:
-        nobody = np.zeros(len(given.observed), dtype=bool)
-        observed = np.column_stack([given.observed[:, place[name]] if name in place else nobody for name in names])
-    return NamedViews(names, matrices, observed)
+    places = [given.names.index(name) if name in given.names else None for name in names]
+    arrays = [None if place is None else given.arrays[place] for place in places]
+    # The mask of a view that is left out does not matter.
+    observed = None if given.observed is None else given.observed[:, [place or 0 for place in places]]
+    return Views(arrays, names, observed)
 
 
 def _resolve_columns(
@@ -220,36 +208,30 @@ def _resolve_columns(
         return ["X"], [slice(0, n_features)]
     named = isinstance(views, Mapping)
     parts = list(views.values()) if named else list(views)
-    names = [str(name) for name in views] if named else [f"view {number}" for number in range(len(parts))]
+    names = [str(name) for name in views] if named else list(_numbered(len(parts)))
     if not parts:
         raise ValueError("views is empty; give at least one group of columns, or None for a single view")
-    if all(_is_count(part) for part in parts):
-        return names, _columns_of_widths(parts, n_features)
-    return names, [_columns_of(part, name, n_features, feature_names) for part, name in zip(parts, names, strict=True)]
-
-
-def _columns_of_widths(widths: Sequence[int], n_features: int) -> list[slice | NDArray[np.intp]]:
-    if min(widths) < 1 or sum(widths) != n_features:
+    if not all(_is_count(part) for part in parts):
+        pairs = zip(parts, names, strict=True)
+        return names, [_columns_of(part, name, n_features, feature_names) for part, name in pairs]
+    if min(parts) < 1 or sum(parts) != n_features:
         raise ValueError(
-            f"views={list(widths)} are widths of {sum(widths)} columns in all, but X has {n_features}; widths must be "
+            f"views={parts} are widths of {sum(parts)} columns in all, but X has {n_features}; widths must be "
             "positive and add up"
         )
-    ends = np.cumsum(widths)
-    return [slice(int(end - width), int(end)) for end, width in zip(ends, widths, strict=True)]
+    ends = np.cumsum(parts)
+    return names, [slice(int(end - width), int(end)) for end, width in zip(ends, parts, strict=True)]
 
 
 def _columns_of(part: Any, name: str, n_features: int, feature_names: NDArray[Any] | None) -> slice | NDArray[np.intp]:
-    columns: slice | NDArray[np.intp]
     if _is_count(part):
         raise ValueError(f"views mixes widths with other forms at {name!r}; give widths, slices, or lists of columns")
-    if isinstance(part, slice):
-        columns, count = slice(*part.indices(n_features)), len(range(*part.indices(n_features)))
-    else:
-        columns = np.array([_column_number(column, name, n_features, feature_names) for column in part], dtype=np.intp)
-        count = len(columns)
-    if count == 0:
+    is_slice = isinstance(part, slice)
+    numbers = range(n_features)[part] if is_slice else part
+    columns = np.array([_column_number(number, name, n_features, feature_names) for number in numbers], dtype=np.intp)
+    if not len(columns):
         raise ValueError(f"views: {name!r} has no columns; leave it out or correct it")
-    return columns
+    return slice(*part.indices(n_features)) if is_slice else columns
 
 
 def _column_number(column: Any, name: str, n_features: int, feature_names: NDArray[Any] | None) -> int:
@@ -302,15 +284,13 @@ def _check_features(estimator: Any, view: StoredView, *, reset: bool) -> None:
         )
 
 
-def _checked_arrays(given: NamedViews, widths: Sequence[int] | None) -> list[View]:
-    if widths is not None and len(given.matrices) != len(widths):
-        raise ValueError(f"X has {len(given.matrices)} views, but fit saw {len(widths)}; pass the same views")
-    arrays: list[View] = []
-    for number, (name, matrix) in enumerate(zip(given.names, given.matrices, strict=True)):
-        array = None if matrix is None else _checked_array(matrix, name)
-        if array is not None and widths is not None and array.shape[1] != widths[number]:
-            raise ValueError(f"{name!r} has {array.shape[1]} features, but {widths[number]} in fit; pass the same ones")
-        arrays.append(array)
+def _checked_arrays(given: Views, widths: Sequence[int] | None) -> list[View]:
+    arrays = [None if a is None else _checked_array(a, name) for a, name in zip(given.arrays, given.names, strict=True)]
+    if widths is not None and len(arrays) != len(widths):
+        raise ValueError(f"X has {len(arrays)} views, but fit saw {len(widths)}; pass the same views")
+    for array, name, width in zip(arrays, given.names, widths or [], strict=widths is not None):
+        if array is not None and array.shape[1] != width:
+            raise ValueError(f"{name!r} has {array.shape[1]} features, but {width} in fit; pass the same ones")
     return arrays
 
 
@@ -345,8 +325,6 @@ def _common_row_count(arrays: list[View], names: Sequence[str]) -> int:
 
 
 def _checked_observed(observed: Any, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    if observed is None:
-        return np.ones(shape, dtype=bool)
     mask = np.asarray(observed)
     if mask.shape != shape:
         raise ValueError(f"observed must have shape {shape}, one row per sample and one column per view: {mask.shape}")
