@@ -54,35 +54,29 @@ class ReadsViews:
         if not reset:
             check_is_fitted(self)
         separate = split_views(X)
-        if separate is None:
-            return self._read_columns(single_matrix(X), observed, reset)
+        given = self._cut(single_matrix(X), reset) if separate is None else separate
         if not reset:
-            return check_views(_in_order_of_fit(separate, tuple(self.view_names_)), observed, self.view_widths_)
-        views = check_views(separate, observed)
-        for name in ("feature_names_in_", "view_columns_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.n_features_in_ = sum(views.widths)
+            return check_views(_in_order_of_fit(given, tuple(self.view_names_)), observed, self.view_widths_)
+        views = check_views(given, observed)
+        if separate is not None:
+            for name in ("feature_names_in_", "view_columns_"):
+                vars(self).pop(name, None)
+            self.n_features_in_ = sum(views.widths)
         self.view_names_, self.view_widths_ = list(views.names), views.widths
         return views
 
-    def _read_columns(self, X: Any, observed: Any, reset: bool) -> Views:
+    def _cut(self, X: Any, reset: bool) -> Views:
         """Cut one matrix into its views."""
         X = check_matrix(self, X, reset=reset, finite=False)
         if reset:
-            feature_names = getattr(self, "feature_names_in_", None)
-            names, columns = _resolve_columns(self.views, X.shape[1], feature_names)
+            names, columns = _resolve_columns(self.views, X.shape[1], getattr(self, "feature_names_in_", None))
             self.view_columns_ = [[c.start, c.stop, c.step] if isinstance(c, slice) else c for c in columns]
         elif not hasattr(self, "view_columns_"):
             raise ValueError("X is one matrix, but fit saw separate views; pass a list or a dict of them")
         else:
             names = self.view_names_
         parts = [slice(*c) if isinstance(c, list) else c for c in self.view_columns_]
-        given = [X.part(p) if isinstance(X, StoredView) else X[:, p] for p in parts]
-        views = check_views(Views(given, tuple(names)), observed, None if reset else self.view_widths_)
-        if reset:
-            self.view_names_, self.view_widths_ = names, views.widths
-        return views
+        return Views([X.part(p) if isinstance(X, StoredView) else X[:, p] for p in parts], tuple(names))
 
 
 def split_views(X: Any) -> Views | None:
@@ -111,7 +105,24 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = True) ->
     stored = _open_stored(X)
     if stored is None:
         return validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=finite, reset=reset)
-    _check_features(estimator, stored, reset=reset)
+    name, width, names = stored.name, stored.width, stored.feature_names
+    if reset:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = width
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return stored
+    if width != estimator.n_features_in_:
+        raise ValueError(
+            f"{name} has {width} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input; pass the same ones"
+        )
+    seen = getattr(estimator, "feature_names_in_", None)
+    for number, (one, other) in enumerate(() if names is None or seen is None else zip(names, seen, strict=True)):
+        if one != other:
+            raise ValueError(
+                f"{name}: column {number} is {one!r}, but was {other!r} in fit; bring the columns into the same order"
+            )
     return stored
 
 
@@ -258,30 +269,6 @@ def _open_stored(X: Any, *, gaps_allowed: bool = False) -> StoredView | None:
         return None  # a small map is used as an array in memory
     reader = open_rows(X)
     return None if reader is None else StoredView(reader, gaps_allowed=gaps_allowed)
-
-
-def _check_features(estimator: Any, view: StoredView, *, reset: bool) -> None:
-    """Remember number and names of the features in fit, and compare them afterwards, as for arrays in memory."""
-    names = view.reader.feature_names
-    if reset:
-        estimator.n_features_in_ = view.shape[1]
-        if names is not None:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-        return
-    if view.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"{view.reader.name} has {view.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input; pass the same ones"
-        )
-    seen = getattr(estimator, "feature_names_in_", None)
-    if names is not None and seen is not None and list(names) != list(seen):
-        number = next(i for i, (one, other) in enumerate(zip(names, seen, strict=True)) if one != other)
-        raise ValueError(
-            f"{view.reader.name}: column {number} is {names[number]!r}, but was {seen[number]!r} in fit; bring the "
-            "columns into the same order"
-        )
 
 
 def _checked_arrays(given: Views, widths: Sequence[int] | None) -> list[View]:

@@ -1,9 +1,6 @@
 """AnnData and MuData files: the matrix X, or that of every modality, with the names of rows and columns."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +50,7 @@ def _reader_of(source: Any, key: str | None, names: list[str] | None) -> StoredR
         raise ValueError(f"{where} must be a dense array or a CSR matrix: {encoding or 'unknown'}")
     if missing or len(shape) != 2:
         raise ValueError(f"{where} lacks {missing[0] if missing else 'shape'!r}, which a CSR matrix needs")
-    return CsrRows(stored.path.name, where, shape, partial(_opened_parts, stored), names)
-
-
-@contextmanager
-def _opened_parts(stored: Hdf5Object) -> Iterator[tuple[Any, ...]]:
-    with stored.opened() as group:
-        yield tuple(group[part] for part in CSR_PARTS)
+    return CsrRows(stored.path.name, where, shape, stored.opened, names)
 
 
 def _form_of(group: Any) -> tuple[str, tuple[int, ...]]:

@@ -18,6 +18,8 @@ from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, L
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 # What a column of row names is called; "" and the second are what data frames write for an index without a name.
 _ROW_NAMES = {"", "unnamed: 0", "id", "index", "name", "row", "row_id", "row_name", "rowname"}
+# Names of the columns of a view; None if they have numbers only.
+_Names: TypeAlias = Sequence[str] | None
 
 
 class AskedColumns:
@@ -36,9 +38,7 @@ class AskedColumns:
         """Whether a column is asked for by its name, so that it is a feature whatever it looks like."""
         return self._columns is not None and name in self._columns
 
-    def choose(
-        self, view: str, names: Sequence[str] | None, width: int, path: Path, kept_aside: Sequence[int]
-    ) -> list[int]:
+    def choose(self, view: str, names: _Names, width: int, path: Path, kept_aside: Sequence[int]) -> list[int]:
         """Return the places of the chosen columns of a view; those kept aside are chosen only if they are listed."""
         self._seen += list(names)[:20] if names is not None else []
         if self._columns is None:
@@ -60,7 +60,7 @@ class AskedColumns:
             known = f"the columns are {known}{others}" if known else "columns have numbers only"
             raise DataFileError(f"--{option}: no data file has a column {shown(item)}; {known}")
 
-    def _places(self, items: Sequence[str], names: Sequence[str] | None, width: int, option: str) -> list[int]:
+    def _places(self, items: Sequence[str], names: _Names, width: int, option: str) -> list[int]:
         found = {item: _places_of(item, names, width) for item in items}
         self._missing -= {(option, item) for item, places in found.items() if places}
         return [place for places in found.values() for place in places]
@@ -77,9 +77,7 @@ class FittedColumns:
         """Whether the fit used a column of this name."""
         return any(name in columns for columns in self._names.values())
 
-    def choose(
-        self, view: str, names: Sequence[str] | None, width: int, path: Path, kept_aside: Sequence[int]
-    ) -> list[int]:
+    def choose(self, view: str, names: _Names, width: int, path: Path, kept_aside: Sequence[int]) -> list[int]:
         """Return the columns of the fit, in its order."""
         self._count += 1
         if names is None:
@@ -109,14 +107,12 @@ class Wanted:
     limits: Limits
     progress: Progress
 
-    def label_place(self, names: Sequence[str] | None, width: int) -> int | None:
+    def label_place(self, names: _Names, width: int) -> int | None:
         """Return the place of the column of labels; None if it is not there, or not asked for."""
         found = [] if self.label_column is None else _places_of(self.label_column, names, width)
         return found[0] if len(found) == 1 else None
 
-    def features(
-        self, view: str, names: Sequence[str] | None, width: int, path: Path, aside: Sequence[int | None]
-    ) -> list[int]:
+    def features(self, view: str, names: _Names, width: int, path: Path, aside: Sequence[int | None]) -> list[int]:
         """Return the places of the features of a view; the last of those kept aside holds the labels."""
         kept_aside = [place for place in aside if place is not None]
         chosen = [place for place in self.columns.choose(view, names, width, path, kept_aside) if place != aside[-1]]
@@ -132,7 +128,7 @@ def _items(listed: str, option: str) -> list[str]:
     return items
 
 
-def _places_of(item: str, names: Sequence[str] | None, width: int) -> list[int]:
+def _places_of(item: str, names: _Names, width: int) -> list[int]:
     """Return the places of a name, a number or a range of numbers; none if they are not all there."""
     if names is not None and item in names:
         return [list(names).index(item)]

@@ -4,7 +4,6 @@ import csv
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,25 @@ _BLOCK_BYTES, _MOST_BLOCK_BYTES = 2**20, 2**28
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 
 
-@dataclass(frozen=True)
 class _Layout:
-    """What the start of a text says about the whole."""
+    """A text, with what its first two lines say about its columns."""
 
-    path: Path
-    delimiter: str
-    block_bytes: int
-    names: list[str]
-    has_names: bool
+    def __init__(self, path: Path) -> None:
+        self.path, self.delimiter = path, DELIMITERS[path.suffix.lower()]
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            lines = [file.readline(_MOST_BLOCK_BYTES) for _ in range(2)]
+        if not lines[0].strip():
+            what = "is empty" if not path.stat().st_size else "begins with an empty line"
+            raise DataFileError(f"{path} {what}; give a file with one row per line")
+        if len(lines[0]) >= _MOST_BLOCK_BYTES or "\0" in lines[0] or "\ufffd" in lines[0]:
+            raise DataFileError(f"{path} is not text with lines in UTF-8; is its name right?")
+        self.block_bytes = min(max(_BLOCK_BYTES, 4 * len(lines[0])), _MOST_BLOCK_BYTES)
+        first, second = (next(csv.reader([line], delimiter=self.delimiter), []) for line in lines)
+        self.has_names = _is_header(first, second)
+        self.names = [name.strip() if self.has_names else f"column {place}" for place, name in enumerate(first)]
+        if len(first) == 1 and self.names[0].count(";") > 1:
+            advice = "write it again with ',' between columns and '.' in numbers"
+            raise DataFileError(f"{path} is delimited by ';'; {advice}")
 
     def open(self, kinds: dict[str, Any] | None = None) -> Any:
         """Return a reader of batches; columns are called f0, f1 and so on, and with `kinds` only those are read."""
@@ -52,7 +61,7 @@ class _Layout:
 
 def read_delimited(path: Path, wanted: Wanted) -> DataFiles:
     """Read a CSV or TSV file: whole, or into a scratch file if it is large."""
-    layout = _look_at(path, DELIMITERS[path.suffix.lower()])
+    layout = _Layout(path)
     with layout.open() as reader:
         kinds = reader.schema.types
     features, named_by, label = sort_columns(path, layout.names, kinds, wanted, has_names=layout.has_names)
@@ -90,24 +99,6 @@ def _append(scratch: Any, path: Path, rows: NDArray[np.float64]) -> None:
             f"{path} cannot be converted: the folder {tempfile.gettempdir()!r} cannot be written ({error.strerror}); "
             "free space there, or set TMPDIR to a folder on another disk"
         ) from error
-
-
-def _look_at(path: Path, delimiter: str) -> _Layout:
-    """Find the names of the columns from the first two lines."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        first, second = file.readline(_MOST_BLOCK_BYTES), file.readline(_MOST_BLOCK_BYTES)
-    if not first.strip():
-        what = "is empty" if not path.stat().st_size else "begins with an empty line"
-        raise DataFileError(f"{path} {what}; give a file with one row per line")
-    if len(first) >= _MOST_BLOCK_BYTES or "\0" in first or "\ufffd" in first:
-        raise DataFileError(f"{path} is not text with lines in UTF-8; is its name right?")
-    block_bytes = min(max(_BLOCK_BYTES, 4 * len(first)), _MOST_BLOCK_BYTES)
-    top, below = (next(csv.reader([line], delimiter=delimiter), []) for line in (first, second))
-    has_names = _is_header(top, below)
-    names = [name.strip() for name in top] if has_names else [f"column {place}" for place in range(len(top))]
-    if len(top) == 1 and names[0].count(";") > 1:
-        raise DataFileError(f"{path} is delimited by ';'; write it again with ',' between columns and '.' in numbers")
-    return _Layout(path, delimiter, block_bytes, names, has_names)
 
 
 def _is_header(first: list[str], second: list[str]) -> bool:

@@ -96,14 +96,10 @@ def open_hdf5(path: Path) -> Any:
 
 def _only_dataset(path: Path) -> str:
     """Return the name of the one dataset that can be a view."""
-    found: list[str] = []
-
-    def note(name: str, thing: Any) -> None:
-        if getattr(thing, "ndim", None) == 2 and thing.dtype.kind in "biuf":
-            found.append(name)
-
+    names: list[str] = []
     with open_hdf5(path) as file:
-        file.visititems(note)
+        file.visit(names.append)
+        found = [name for name in names if getattr(file[name], "ndim", 0) == 2 and file[name].dtype.kind in "biuf"]
     if len(found) == 1:
         return found[0]
     if not found:

@@ -223,8 +223,6 @@ def _read_column(table: TableFile, name: str) -> Any:
     pa = load_pyarrow()
     chunks = []
     for group, count in enumerate(table.group_rows):
-        if not count:
-            continue
         column = table.read_group(group, [name]).column(name)
         column.validate(full=True)
         if len(column) != count:
