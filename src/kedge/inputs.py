@@ -133,8 +133,8 @@ def check_views(given: Views, observed: Any, widths: Sequence[int] | None = None
     numbers of features seen in fit; None in fit itself.
     """
     arrays = _checked_arrays(given, widths)
-    n_rows = _common_row_count(arrays, given.names)
-    present = np.ones((n_rows, len(arrays)), dtype=bool) if given.observed is None else given.observed.copy()
+    known = next(array for array in arrays if array is not None)
+    present = np.ones((known.shape[0], len(arrays)), dtype=bool) if given.observed is None else given.observed.copy()
     if observed is not None:
         present &= _checked_observed(observed, present.shape)
     for number, (array, name) in enumerate(zip(arrays, given.names, strict=True)):
@@ -147,7 +147,6 @@ def check_views(given: Views, observed: Any, widths: Sequence[int] | None = None
         others = f" and {len(alone) - 1} others" if len(alone) > 1 else ""
         raise ValueError(f"row {alone[0]}{others} lacks every view (NaN, or marked as not observed); drop such rows")
     if widths is not None:
-        known = next(array for array in arrays if array is not None)
         arrays = [_absent(known, width) if a is None else a for a, width in zip(arrays, widths, strict=True)]
     for name, column in zip(given.names, present.T, strict=True):
         if widths is None and not column.any():
@@ -278,6 +277,15 @@ def _checked_arrays(given: Views, widths: Sequence[int] | None) -> list[View]:
     for array, name, width in zip(arrays, given.names, widths or [], strict=widths is not None):
         if array is not None and array.shape[1] != width:
             raise ValueError(f"{name!r} has {array.shape[1]} features, but {width} in fit; pass the same ones")
+    counts = {name: array.shape[0] for name, array in zip(given.names, arrays, strict=True) if array is not None}
+    if not counts:
+        raise ValueError("X has no view that any row has; give at least one matrix")
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
+        raise ValueError(
+            f"views differ in their number of rows: {listed}; row i of every view must be sample i, with a row of NaN "
+            "where a sample lacks the view"
+        )
     return arrays
 
 
@@ -296,19 +304,6 @@ def _absent(known: View, width: int) -> View:
     if isinstance(known, StoredView) and isinstance(known.reader, DaskReader):
         return StoredView(known.reader.zeros_like(width), gaps_allowed=True)
     return sparse.csr_array((known.shape[0], width), dtype=known.dtype)
-
-
-def _common_row_count(arrays: list[View], names: Sequence[str]) -> int:
-    counts = {name: array.shape[0] for name, array in zip(names, arrays, strict=True) if array is not None}
-    if not counts:
-        raise ValueError("X has no view that any row has; give at least one matrix")
-    if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
-        raise ValueError(
-            f"views differ in their number of rows: {listed}; row i of every view must be sample i, with a row of NaN "
-            "where a sample lacks the view"
-        )
-    return int(next(iter(counts.values())))
 
 
 def _checked_observed(observed: Any, shape: tuple[int, int]) -> NDArray[np.bool_]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import SortedRows, StoredRows, checked_range, rows_of_bytes
+from kedge.core.rows import Rows
+from kedge.readers.arrays import StoredRows, checked_range, rows_of_bytes
 
 # Chunks are read together up to this many bytes. Above the other, they are read in parts and decoded again.
 _SMALL_BAND = 1 << 20
@@ -35,7 +36,7 @@ class BandedRows(StoredRows):
         band_rows = min(chunk_rows * together, rows_of_bytes(_LARGE_BAND, row_bytes))
         self._edges = np.append(np.arange(0, self.n_rows, band_rows, dtype=np.intp), np.intp(self.n_rows))
 
-    def read(self, rows: SortedRows) -> Any:
+    def read(self, rows: Rows) -> Any:
         """Return these rows as an array in C order."""
         if not len(self._edges) or not isinstance(rows, slice):
             return super().read(rows)
