@@ -1,7 +1,7 @@
 """Any form of X becomes checked views with names."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -22,9 +22,12 @@ FLOATS = [np.float64, np.float32]
 
 @dataclass(frozen=True)
 class Views:
-    """Checked views of float32 or float64: dense, CSR or stored."""
+    """Views by name: as the user gave them, where None is a view that no row has, or checked.
 
-    arrays: list[View]  # Each of shape (n_rows, n_features of the view). Rows that lack a view may be NaN there.
+    Checked ones are of float32 or float64: dense, CSR or stored. Rows that lack a view may be NaN there.
+    """
+
+    arrays: list[View]  # Each of shape (n_rows, n_features of the view).
     names: tuple[str, ...]
     observed: NDArray[np.bool_] | None = None  # Shape (n_rows, n_views). Which views each row has; None means all.
 
@@ -39,15 +42,6 @@ class Views:
         return [int(array.shape[1]) for array in self.arrays]
 
 
-@dataclass(frozen=True)
-class NamedViews:
-    """Views as the user gave them, by name; None is a view that no row has."""
-
-    names: list[str]
-    matrices: list[Any]
-    observed: NDArray[np.bool_] | None = None
-
-
 class ReadsViews:
     """Mixin for estimators with a parameter ``views``."""
 
@@ -60,43 +54,37 @@ class ReadsViews:
         if not reset:
             check_is_fitted(self)
         separate = split_views(X)
-        if separate is None:
-            return self._read_columns(single_matrix(X), observed, reset)
+        given = self._cut(single_matrix(X), reset) if separate is None else separate
         if not reset:
-            return check_views(_in_order_of_fit(separate, self.view_names_), observed, self.view_widths_)
-        views = check_views(separate, observed)
-        for name in ("feature_names_in_", "view_columns_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.n_features_in_ = sum(views.widths)
+            return check_views(_in_order_of_fit(given, tuple(self.view_names_)), observed, self.view_widths_)
+        views = check_views(given, observed)
+        if separate is not None:
+            for name in ("feature_names_in_", "view_columns_"):
+                vars(self).pop(name, None)
+            self.n_features_in_ = sum(views.widths)
         self.view_names_, self.view_widths_ = list(views.names), views.widths
         return views
 
-    def _read_columns(self, X: Any, observed: Any, reset: bool) -> Views:
+    def _cut(self, X: Any, reset: bool) -> Views:
         """Cut one matrix into its views."""
         X = check_matrix(self, X, reset=reset, finite=False)
         if reset:
-            feature_names = getattr(self, "feature_names_in_", None)
-            names, columns = _resolve_columns(self.views, X.shape[1], feature_names)
+            names, columns = _resolve_columns(self.views, X.shape[1], getattr(self, "feature_names_in_", None))
             self.view_columns_ = [[c.start, c.stop, c.step] if isinstance(c, slice) else c for c in columns]
         elif not hasattr(self, "view_columns_"):
             raise ValueError("X is one matrix, but fit saw separate views; pass a list or a dict of them")
         else:
             names = self.view_names_
         parts = [slice(*c) if isinstance(c, list) else c for c in self.view_columns_]
-        given = NamedViews(names, [X.part(p) if isinstance(X, StoredView) else X[:, p] for p in parts])
-        views = check_views(given, observed, None if reset else self.view_widths_)
-        if reset:
-            self.view_names_, self.view_widths_ = names, views.widths
-        return views
+        return Views([X.part(p) if isinstance(X, StoredView) else X[:, p] for p in parts], tuple(names))
 
 
-def split_views(X: Any) -> NamedViews | None:
+def split_views(X: Any) -> Views | None:
     """Return the views of a list, a mapping or a MuData object; None if X is a single matrix."""
     if hasattr(X, "mod") and hasattr(X, "obs_names"):
         return _views_of_mudata(X)
     if isinstance(X, Mapping):
-        return NamedViews([str(name) for name in X], list(X.values()))
+        return Views(list(X.values()), tuple(map(str, X)))
     if isinstance(X, list | tuple):
         return _views_of_list(X)
     if len(getattr(X, "shape", ())) == 3:
@@ -117,26 +105,38 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = True) ->
     stored = _open_stored(X)
     if stored is None:
         return validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=finite, reset=reset)
-    _check_features(estimator, stored, reset=reset)
+    name, width, names = stored.name, stored.width, stored.feature_names
+    if reset:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = width
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return stored
+    if width != estimator.n_features_in_:
+        raise ValueError(
+            f"{name} has {width} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input; pass the same ones"
+        )
+    seen = getattr(estimator, "feature_names_in_", None)
+    for number, (one, other) in enumerate(() if names is None or seen is None else zip(names, seen, strict=True)):
+        if one != other:
+            raise ValueError(
+                f"{name}: column {number} is {one!r}, but was {other!r} in fit; bring the columns into the same order"
+            )
     return stored
 
 
-def check_views(given: NamedViews, observed: Any, widths: Sequence[int] | None = None) -> Views:
+def check_views(given: Views, observed: Any, widths: Sequence[int] | None = None) -> Views:
     """Check every view on its own and all against each other.
 
-    Parameters
-    ----------
-    given : NamedViews
-        The views as the user gave them.
-    observed : array-like of bool of shape (n_rows, n_views) or None
-        Which views each row has, in addition to rows of NaN.
-    widths : sequence of int or None
-        Features of the views seen in fit; None in fit itself.
+    `observed` of shape (n_rows, n_views) says which views each row has, in addition to rows of NaN. `widths` are the
+    numbers of features seen in fit; None in fit itself.
     """
     arrays = _checked_arrays(given, widths)
-    n_rows = _common_row_count(arrays, given.names)
-    present = np.ones((n_rows, len(arrays)), dtype=bool) if given.observed is None else given.observed.copy()
-    present &= _checked_observed(observed, present.shape)
+    known = next(array for array in arrays if array is not None)
+    present = np.ones((known.shape[0], len(arrays)), dtype=bool) if given.observed is None else given.observed.copy()
+    if observed is not None:
+        present &= _checked_observed(observed, present.shape)
     for number, (array, name) in enumerate(zip(arrays, given.names, strict=True)):
         if array is None:
             present[:, number] = False
@@ -147,28 +147,26 @@ def check_views(given: NamedViews, observed: Any, widths: Sequence[int] | None =
         others = f" and {len(alone) - 1} others" if len(alone) > 1 else ""
         raise ValueError(f"row {alone[0]}{others} lacks every view (NaN, or marked as not observed); drop such rows")
     if widths is not None:
-        known = next(array for array in arrays if array is not None)
         arrays = [_absent(known, width) if a is None else a for a, width in zip(arrays, widths, strict=True)]
     for name, column in zip(given.names, present.T, strict=True):
         if widths is None and not column.any():
             raise ValueError(f"{name!r}: no row has this view; leave it out")
-    return Views(arrays, tuple(given.names), None if present.all() else present)
+    return Views(arrays, given.names, None if present.all() else present)
 
 
-def _views_of_mudata(mudata: Any) -> NamedViews:
+def _views_of_mudata(mudata: Any) -> Views:
     """Line the modalities up with the observations of the whole; an observation may lack some of them."""
-    names = [str(name) for name in mudata.mod]
-    matrices, observed = [], np.ones((len(mudata.obs_names), len(names)), dtype=bool)
+    matrices, observed = [], np.ones((len(mudata.obs_names), len(mudata.mod)), dtype=bool)
     for number, modality in enumerate(mudata.mod.values()):
         places = np.asarray(modality.obs_names.get_indexer(mudata.obs_names))
         observed[:, number] = places >= 0
         in_order = len(places) == modality.n_obs and np.array_equal(places, np.arange(len(places)))
         # Observations without the modality get any row of it; the mask leaves it out.
         matrices.append(modality.X if in_order else modality.X[np.maximum(places, 0)])
-    return NamedViews(names, matrices, None if observed.all() else observed)
+    return Views(matrices, tuple(map(str, mudata.mod)), None if observed.all() else observed)
 
 
-def _views_of_list(X: list[Any] | tuple[Any, ...]) -> NamedViews | None:
+def _views_of_list(X: list[Any] | tuple[Any, ...]) -> Views | None:
     """Return the views of a list of matrices; None for a list of rows, which is one matrix."""
     kinds = [member is None or isinstance(member, str | PathLike) or _n_dimensions(member) == 2 for member in X]
     if not any(kinds):
@@ -181,8 +179,11 @@ def _views_of_list(X: list[Any] | tuple[Any, ...]) -> NamedViews | None:
             f"X is a list of views, but member {number} is not a 2-D array ({what}); give every view as a matrix with "
             "one row per sample, as a path, or None where all rows lack it"
         )
-    names = [f"view {number}" for number in range(len(X))]
-    return NamedViews(names, [single_matrix(member) for member in X])
+    return Views([single_matrix(member) for member in X], _numbered(len(X)))
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"view {number}" for number in range(count))
 
 
 def _n_dimensions(member: Any) -> int:
@@ -195,21 +196,18 @@ def _n_dimensions(member: Any) -> int:
         return 2
 
 
-def _in_order_of_fit(given: NamedViews, names: list[str]) -> NamedViews:
+def _in_order_of_fit(given: Views, names: tuple[str, ...]) -> Views:
     """Order named views as in fit; all rows lack a view that is left out. Views without names keep their order."""
-    unnamed = given.names == [f"view {number}" for number in range(len(given.names))]
-    if unnamed or given.names == names:
-        return NamedViews(names if len(given.names) == len(names) else given.names, given.matrices, given.observed)
+    if given.names in (names, _numbered(len(given.names))):
+        return replace(given, names=names) if len(given.names) == len(names) else given
     unknown = [name for name in given.names if name not in names]
     if unknown:
         raise ValueError(f"fit did not see the view {unknown[0]!r}; it saw {', '.join(map(repr, names))}")
-    place = {name: number for number, name in enumerate(given.names)}
-    matrices = [given.matrices[place[name]] if name in place else None for name in names]
-    observed = None
-    if given.observed is not None:
-        nobody = np.zeros(len(given.observed), dtype=bool)
-        observed = np.column_stack([given.observed[:, place[name]] if name in place else nobody for name in names])
-    return NamedViews(names, matrices, observed)
+    places = [given.names.index(name) if name in given.names else None for name in names]
+    arrays = [None if place is None else given.arrays[place] for place in places]
+    # The mask of a view that is left out does not matter.
+    observed = None if given.observed is None else given.observed[:, [place or 0 for place in places]]
+    return Views(arrays, names, observed)
 
 
 def _resolve_columns(
@@ -220,36 +218,30 @@ def _resolve_columns(
         return ["X"], [slice(0, n_features)]
     named = isinstance(views, Mapping)
     parts = list(views.values()) if named else list(views)
-    names = [str(name) for name in views] if named else [f"view {number}" for number in range(len(parts))]
+    names = [str(name) for name in views] if named else list(_numbered(len(parts)))
     if not parts:
         raise ValueError("views is empty; give at least one group of columns, or None for a single view")
-    if all(_is_count(part) for part in parts):
-        return names, _columns_of_widths(parts, n_features)
-    return names, [_columns_of(part, name, n_features, feature_names) for part, name in zip(parts, names, strict=True)]
-
-
-def _columns_of_widths(widths: Sequence[int], n_features: int) -> list[slice | NDArray[np.intp]]:
-    if min(widths) < 1 or sum(widths) != n_features:
+    if not all(_is_count(part) for part in parts):
+        pairs = zip(parts, names, strict=True)
+        return names, [_columns_of(part, name, n_features, feature_names) for part, name in pairs]
+    if min(parts) < 1 or sum(parts) != n_features:
         raise ValueError(
-            f"views={list(widths)} are widths of {sum(widths)} columns in all, but X has {n_features}; widths must be "
+            f"views={parts} are widths of {sum(parts)} columns in all, but X has {n_features}; widths must be "
             "positive and add up"
         )
-    ends = np.cumsum(widths)
-    return [slice(int(end - width), int(end)) for end, width in zip(ends, widths, strict=True)]
+    ends = np.cumsum(parts)
+    return names, [slice(int(end - width), int(end)) for end, width in zip(ends, parts, strict=True)]
 
 
 def _columns_of(part: Any, name: str, n_features: int, feature_names: NDArray[Any] | None) -> slice | NDArray[np.intp]:
-    columns: slice | NDArray[np.intp]
     if _is_count(part):
         raise ValueError(f"views mixes widths with other forms at {name!r}; give widths, slices, or lists of columns")
-    if isinstance(part, slice):
-        columns, count = slice(*part.indices(n_features)), len(range(*part.indices(n_features)))
-    else:
-        columns = np.array([_column_number(column, name, n_features, feature_names) for column in part], dtype=np.intp)
-        count = len(columns)
-    if count == 0:
+    is_slice = isinstance(part, slice)
+    numbers = range(n_features)[part] if is_slice else part
+    columns = np.array([_column_number(number, name, n_features, feature_names) for number in numbers], dtype=np.intp)
+    if not len(columns):
         raise ValueError(f"views: {name!r} has no columns; leave it out or correct it")
-    return columns
+    return slice(*part.indices(n_features)) if is_slice else columns
 
 
 def _column_number(column: Any, name: str, n_features: int, feature_names: NDArray[Any] | None) -> int:
@@ -278,39 +270,22 @@ def _open_stored(X: Any, *, gaps_allowed: bool = False) -> StoredView | None:
     return None if reader is None else StoredView(reader, gaps_allowed=gaps_allowed)
 
 
-def _check_features(estimator: Any, view: StoredView, *, reset: bool) -> None:
-    """Remember number and names of the features in fit, and compare them afterwards, as for arrays in memory."""
-    names = view.reader.feature_names
-    if reset:
-        estimator.n_features_in_ = view.shape[1]
-        if names is not None:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-        return
-    if view.shape[1] != estimator.n_features_in_:
+def _checked_arrays(given: Views, widths: Sequence[int] | None) -> list[View]:
+    arrays = [None if a is None else _checked_array(a, name) for a, name in zip(given.arrays, given.names, strict=True)]
+    if widths is not None and len(arrays) != len(widths):
+        raise ValueError(f"X has {len(arrays)} views, but fit saw {len(widths)}; pass the same views")
+    for array, name, width in zip(arrays, given.names, widths or [], strict=widths is not None):
+        if array is not None and array.shape[1] != width:
+            raise ValueError(f"{name!r} has {array.shape[1]} features, but {width} in fit; pass the same ones")
+    counts = {name: array.shape[0] for name, array in zip(given.names, arrays, strict=True) if array is not None}
+    if not counts:
+        raise ValueError("X has no view that any row has; give at least one matrix")
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
         raise ValueError(
-            f"{view.reader.name} has {view.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input; pass the same ones"
+            f"views differ in their number of rows: {listed}; row i of every view must be sample i, with a row of NaN "
+            "where a sample lacks the view"
         )
-    seen = getattr(estimator, "feature_names_in_", None)
-    if names is not None and seen is not None and list(names) != list(seen):
-        number = next(i for i, (one, other) in enumerate(zip(names, seen, strict=True)) if one != other)
-        raise ValueError(
-            f"{view.reader.name}: column {number} is {names[number]!r}, but was {seen[number]!r} in fit; bring the "
-            "columns into the same order"
-        )
-
-
-def _checked_arrays(given: NamedViews, widths: Sequence[int] | None) -> list[View]:
-    if widths is not None and len(given.matrices) != len(widths):
-        raise ValueError(f"X has {len(given.matrices)} views, but fit saw {len(widths)}; pass the same views")
-    arrays: list[View] = []
-    for number, (name, matrix) in enumerate(zip(given.names, given.matrices, strict=True)):
-        array = None if matrix is None else _checked_array(matrix, name)
-        if array is not None and widths is not None and array.shape[1] != widths[number]:
-            raise ValueError(f"{name!r} has {array.shape[1]} features, but {widths[number]} in fit; pass the same ones")
-        arrays.append(array)
     return arrays
 
 
@@ -331,22 +306,7 @@ def _absent(known: View, width: int) -> View:
     return sparse.csr_array((known.shape[0], width), dtype=known.dtype)
 
 
-def _common_row_count(arrays: list[View], names: Sequence[str]) -> int:
-    counts = {name: array.shape[0] for name, array in zip(names, arrays, strict=True) if array is not None}
-    if not counts:
-        raise ValueError("X has no view that any row has; give at least one matrix")
-    if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
-        raise ValueError(
-            f"views differ in their number of rows: {listed}; row i of every view must be sample i, with a row of NaN "
-            "where a sample lacks the view"
-        )
-    return int(next(iter(counts.values())))
-
-
 def _checked_observed(observed: Any, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    if observed is None:
-        return np.ones(shape, dtype=bool)
     mask = np.asarray(observed)
     if mask.shape != shape:
         raise ValueError(f"observed must have shape {shape}, one row per sample and one column per view: {mask.shape}")

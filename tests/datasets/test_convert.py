@@ -9,7 +9,7 @@ from conftest import find_data, load_sparse
 from scipy import io, sparse
 
 from kedge.datasets.catalogue import CATALOGUE
-from kedge.datasets.convert import convert_files
+from kedge.datasets.content import convert_files
 
 RNG = np.random.default_rng(0)
 

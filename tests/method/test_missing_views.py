@@ -111,10 +111,10 @@ def test_errors_name_the_row_and_the_view():
         MSGL(3).fit(lost)
     partly = [view.copy() for view in VIEWS]
     partly[1][4, 2] = np.nan
-    with pytest.raises(ValueError, match=r"'view 1' contains NaN in row 4"):
+    with pytest.raises(ValueError, match="'view 1', row 4, column 2: NaN"):
         MSGL(3).fit(partly)
     partly[1][4, 2] = np.inf
-    with pytest.raises(ValueError, match=r"'view 1' contains infinity in row 4"):
+    with pytest.raises(ValueError, match="'view 1', row 4, column 2: infinity"):
         MSGL(3).fit(partly)
     with pytest.raises(ValueError, match=r"'view 2': no row has this view"):
         MSGL(3).fit([*VIEWS[:2], np.full((300, 2), np.nan)])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kedge.comparison.methods import MethodChoice, fit_alone, known_methods, read_methods
 from kedge.comparison.result import SCORES, Comparison, MethodResult
-from kedge.inputs import NamedViews, Views, check_views, single_matrix, split_views
+from kedge.inputs import Views, check_views, single_matrix, split_views
 from kedge.metrics import as_numbers
 from kedge.readers.arrays import StoredView
 
@@ -103,8 +103,7 @@ def compare(
 
 
 def _checked_rows(X: Any, observed: Any) -> Views:
-    separate = split_views(X)
-    views = check_views(NamedViews(["X"], [single_matrix(X)]) if separate is None else separate, observed)
+    views = check_views(split_views(X) or Views([single_matrix(X)], ("X",)), observed)
     for array, name in zip(views.arrays, views.names, strict=True):
         if isinstance(array, StoredView):
             raise TypeError(f"{name!r} is not in memory; most methods need all rows there: load it, or a part of it")

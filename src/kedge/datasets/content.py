@@ -1,31 +1,35 @@
-"""Rows and labels of a data set, checked against the catalogue, and kedge files that hold them.
+"""Rows and labels of a data set, read from kedge files or from public files, and checked against the catalogue.
 
 A kedge file is an npz. Dense views are stored under ``X`` or ``view0``, ``view1``, ..., sparse ones as the CSR parts
 ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``; the labels under ``y``. Other members are ignored.
 """
 
+import gzip
 import hashlib
 import lzma
+import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import io, sparse
 
-from kedge.datasets.catalogue import Dataset
+from kedge.datasets.catalogue import Dataset, FileForm
 
 Array = NDArray[Any]
+RowsAndLabels = tuple[list[Any], Array]
 
 # float32 holds every whole number up to here.
 LARGEST_WHOLE = 1 << 24
-# Values hashed at a time, so that no second copy of a large array is made.
-BLOCK_VALUES = 1 << 22
+# Names that labels have in the .mat files of clustering papers.
+LABEL_NAMES = ("y", "gnd", "gt", "label", "labels", "truth", "truelabel")
 # What a broken or hostile archive makes the standard library and NumPy raise.
 READ_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, NotImplementedError, RuntimeError)
 
@@ -80,18 +84,7 @@ def digest_content(content: Content, n_rows: int | None = None) -> str:
 def _add_array(digest: Any, array: Array) -> None:
     dtype = array.dtype.newbyteorder("<")
     digest.update(f"{dtype.str} {array.shape}\n".encode())
-    for block in _blocks(array):
-        digest.update(np.ascontiguousarray(block, dtype=dtype).data)
-
-
-def _blocks(array: Array) -> Iterator[Array]:
-    """Yield leading slices of a C-ordered array, a few MiB each."""
-    rows = max(1, BLOCK_VALUES // max(1, array[:1].size))
-    return (array[start : start + rows] for start in range(0, len(array), rows))
-
-
-def _is_whole(values: Array) -> bool:
-    return all(bool((np.rint(block) == block).all()) for block in _blocks(values))
+    digest.update(np.ascontiguousarray(array, dtype=dtype).data)
 
 
 def _float_type(values: Array) -> type[np.floating[Any]]:
@@ -99,7 +92,7 @@ def _float_type(values: Array) -> type[np.floating[Any]]:
         return np.float32
     # False for NaN and infinity, which the caller refuses.
     is_small = values.size == 0 or max(-float(values.min()), float(values.max())) <= LARGEST_WHOLE
-    return np.float32 if is_small and (values.dtype.kind != "f" or _is_whole(values)) else np.float64
+    return np.float32 if is_small and (values.dtype.kind != "f" or bool((values % 1 == 0).all())) else np.float64
 
 
 def _dense_rows(values: Any) -> Array:
@@ -119,7 +112,7 @@ def _sparse_rows(values: Any) -> Any:
 def _labels_from_zero(labels: Array, dataset: Dataset, origin: str) -> NDArray[np.int64]:
     if labels.shape != (dataset.n_rows,):
         raise ValueError(f"{origin}: {labels.shape} labels, {dataset.name} has {dataset.n_rows} rows")
-    if not np.isfinite(labels).all() or not _is_whole(labels):
+    if not np.isfinite(labels).all() or (labels % 1 != 0).any():
         raise ValueError(f"{origin}: labels must be whole numbers")
     from_zero: NDArray[np.int64] = labels.astype(np.int64) - int(labels.min())
     classes = np.unique(from_zero)
@@ -188,3 +181,102 @@ def _read_member(archive: zipfile.ZipFile, key: str, shape: tuple[int, ...] | No
         if file.read(1):
             raise ValueError(f"{key} is longer than its header says")
     return array
+
+
+def convert_files(paths: Sequence[Path], form: FileForm, dataset: Dataset) -> Content:
+    """Read the public files of a data set, which are in the order of the catalogue."""
+    origin = ", ".join(map(str, paths))
+    try:
+        views, labels = READERS[form](paths, dataset)
+    # Readers of MATLAB files raise almost anything on damaged input.
+    except Exception as error:
+        raise ValueError(f"{origin} cannot be read as {dataset.name} ({one_line(error)})") from error
+    return check_content(views, labels, dataset, origin)
+
+
+def read_matlab(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
+    """Find each view by its shape, in this or the transposed form, and the labels by their number and name."""
+    (path,) = paths
+    matrices: dict[str, Any] = {}
+    for name, values in io.loadmat(path).items():
+        if isinstance(values, np.ndarray) and values.dtype == object:
+            matrices |= {f"{name}{{{i + 1}}}": cell for i, cell in enumerate(values.ravel())}
+        elif not name.startswith("__"):
+            matrices[name] = values
+    arrays = {name: x for name, x in matrices.items() if isinstance(x, np.ndarray) or sparse.issparse(x)}
+    matrices = {name: x for name, x in arrays.items() if x.ndim == 2 and x.dtype.kind in "buif"}
+    views = [_matrix_of_width(matrices, dataset.n_rows, width) for width in dataset.widths]
+    vectors = {name: values for name, values in matrices.items() if sorted(values.shape) == [1, dataset.n_rows]}
+    vectors = {name: values for name, values in vectors.items() if name.lower() in LABEL_NAMES} or vectors
+    if len(vectors) != 1:
+        raise ValueError(f"{len(vectors)} vectors of {dataset.n_rows} labels in it")
+    (labels,) = vectors.values()
+    return views, np.ravel(labels.toarray() if sparse.issparse(labels) else labels)
+
+
+def read_alphadigits(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
+    """Read the cell array ``dat`` (classes by samples); an image becomes a row column by column, as in MATLAB."""
+    (path,) = paths
+    cells = io.loadmat(path, variable_names=["dat"])["dat"]
+    n_classes, n_images = cells.shape
+    rows = np.stack([image.ravel(order="F") for image in cells.ravel()])
+    return [rows], np.repeat(np.arange(n_classes), n_images)
+
+
+def read_idx(paths: Sequence[Path], dataset: Dataset) -> RowsAndLabels:
+    """Read pairs of idx files of bytes, images and labels, one pair after the other."""
+    limit = dataset.n_rows * dataset.widths[0]
+    images = [_read_idx_file(path, limit) for path in paths[0::2]]
+    labels = [_read_idx_file(path, dataset.n_rows) for path in paths[1::2]]
+    return [np.concatenate([stack.reshape(len(stack), -1) for stack in images])], np.concatenate(labels)
+
+
+def read_table(paths: Sequence[Path], dataset: Dataset, *, only_leading: bool = False) -> RowsAndLabels:
+    """Stack tables of whole numbers with the labels in the last column; ``only_leading`` ignores surplus rows."""
+    tables: list[Array] = []
+    # One row more than expected is enough to see that a table is too long.
+    n_left = dataset.n_rows + (not only_leading)
+    for path in paths:
+        tables.append(np.loadtxt(path, delimiter=",", dtype=np.int16, max_rows=n_left, ndmin=2))
+        n_left -= len(tables[-1])
+    table = np.concatenate(tables)
+    return [table[:, :-1]], table[:, -1]
+
+
+READERS: dict[FileForm, Callable[[Sequence[Path], Dataset], RowsAndLabels]] = {
+    "matlab": read_matlab,
+    "alphadigits": read_alphadigits,
+    "idx": read_idx,
+    "table": read_table,
+    "leading rows": partial(read_table, only_leading=True),
+}
+
+
+def _matrix_of_width(matrices: dict[str, Any], n_rows: int, width: int) -> Any:
+    for shape in ((n_rows, width), (width, n_rows)):
+        fitting = [values for values in matrices.values() if values.shape == shape]
+        if len(fitting) == 1:
+            return fitting[0] if shape == (n_rows, width) else fitting[0].T
+    shapes = ", ".join(f"{name} {values.shape}" for name, values in matrices.items())
+    raise ValueError(f"no single matrix of shape {(n_rows, width)} in it, only {shapes or 'no matrix'}")
+
+
+def _read_idx_file(path: Path, limit: int) -> Array:
+    """Read an idx file of at most ``limit`` unsigned bytes, compressed or not."""
+    with path.open("rb") as plain:
+        is_compressed = plain.read(2) == b"\x1f\x8b"
+    try:
+        with gzip.open(path) if is_compressed else path.open("rb") as file:
+            zeros, kind, n_axes = int.from_bytes(file.read(2)), *file.read(2)
+            if zeros or kind != 8 or n_axes > 3:
+                raise ValueError(f"{path.name} is no idx file of bytes")
+            shape = tuple(int.from_bytes(file.read(4)) for _ in range(n_axes))
+            size = math.prod(shape)
+            if size > limit:
+                raise ValueError(f"{path.name} declares {shape} values, more than the set has")
+            data = file.read(size + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path.name} is damaged: {error}") from error
+    if len(data) != size:
+        raise ValueError(f"{path.name} holds {min(len(data), size)} of {size} values, or more than it declares")
+    return np.frombuffer(data, dtype=np.uint8).reshape(shape)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kedge.datasets.catalogue import Dataset, Home, PublicFile
-from kedge.datasets.content import Content, one_line
-from kedge.datasets.convert import convert_files
+from kedge.datasets.content import Content, convert_files, one_line
 from kedge.optional_libraries import load_library
 
 if sys.platform == "win32":
@@ -83,7 +82,7 @@ def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> 
     An incomplete file is called ``<name>.part``; the next call continues it. A ValueError says that the checksum is
     wrong, a FileNotFoundError that the file is gone, a ConnectionError that no address could be reached.
     """
-    pooch = _library("pooch")
+    pooch = load_library("pooch", "data", "downloading data")
     pooch.get_logger().setLevel("WARNING")
     part = folder / f"{file.name}.part"
 
@@ -100,13 +99,9 @@ def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> 
     raise type(failures[-1])("; ".join(map(str, failures)))
 
 
-def _library(module: str) -> Any:
-    return load_library(module, "data", "downloading data")
-
-
 def _transfer(url: str, part: Path, progress: bool | None) -> None:
     """Bring the partial file to its full length. Pooch itself would start again from the first byte."""
-    requests = _library("requests")
+    requests = load_library("requests", "data", "downloading data")
     n_have = part.stat().st_size if part.exists() else 0
     # Bytes as stored at the server: a transport encoding would shift the place to continue from.
     headers = {"Accept-Encoding": "identity", "User-Agent": "kedge"}

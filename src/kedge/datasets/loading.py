@@ -8,8 +8,7 @@ from typing import Any
 from sklearn.utils import Bunch
 
 from kedge.datasets.catalogue import Dataset, FileForm, find_dataset
-from kedge.datasets.content import read_archive
-from kedge.datasets.convert import convert_files
+from kedge.datasets.content import convert_files, read_archive
 from kedge.datasets.download import obtain
 
 

@@ -24,7 +24,7 @@ from kedge.core.scaling import ViewScaling
 from kedge.engines.contract import Sums
 from kedge.engines.local import cut_rows, embed_block, join_blocks, mapped_columns, merge_sums, split_rows
 from kedge.readers.arrays import ArraySource, refuse_not_finite
-from kedge.readers.dask_arrays import blocks_of, place_in_array
+from kedge.readers.dask_arrays import DaskReader, blocks_of
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _source_of(chunk: _Chunk, views: Sequence[Any]) -> ArraySource:
 
         def place(row: int, column: int, columns: Any = columns) -> str:
             true_column = column if columns is None else int(columns[column])
-            return place_in_array(row, true_column)
+            return DaskReader.place(row, true_column)
 
         refuse_not_finite(block, chunk.rows, place, gaps_allowed=chunk.gaps_allowed[number])
         arrays.append(block)

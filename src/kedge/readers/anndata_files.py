@@ -1,9 +1,6 @@
 """AnnData and MuData files: the matrix X, or that of every modality, with the names of rows and columns."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kedge.readers.arrays import StoredRows, ViewReader
-from kedge.readers.columns import Wanted, labels_from_array, views_of_arrays
+from kedge.readers.columns import Wanted, labels_from_array, refuse_gap, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, checked_sparse, shown
 from kedge.readers.hdf5 import Hdf5Object, Hdf5Rows, check_dataset, child_of, open_hdf5, read_whole
 from kedge.readers.sparse_files import CSR_PARTS, CsrRows
@@ -24,7 +21,7 @@ def open_anndata(thing: Any) -> StoredRows:
         with open_hdf5(path) as file:
             if "X" not in file:
                 raise ValueError(f"{path} holds no matrix X")
-            return _open_matrix(path, "X", file["X"], _names_of(file, "var", path, None))
+            return _reader_of(path, "X", _names_of(file, "var", path, None))
     if thing.is_view:
         raise ValueError(
             f"{thing.filename} is read through a view of an AnnData object, which selects rows or variables; write the "
@@ -32,19 +29,16 @@ def open_anndata(thing: Any) -> StoredRows:
         )
     if not thing.file.is_open:
         thing.file.open()
-    found = thing.file["X"]
-    names = [str(name) for name in thing.var_names]
-    return Hdf5Rows(found, feature_names=names) if hasattr(found, "dtype") else _csr(Hdf5Object.of(found), names)
+    return _reader_of(thing.file["X"], None, [str(name) for name in thing.var_names])
 
 
-def _open_matrix(path: Path, key: str, found: Any, names: list[str] | None) -> StoredRows:
-    return Hdf5Rows(path, key, names) if hasattr(found, "dtype") else _csr(Hdf5Object(path, key), names)
-
-
-def _csr(stored: Hdf5Object, feature_names: list[str] | None) -> CsrRows:
-    """Return a reader of a CSR matrix: a group with data, indices and indptr."""
+def _reader_of(source: Any, key: str | None, names: list[str] | None) -> StoredRows:
+    """Return a reader of a dense dataset, or of a CSR matrix: a group with data, indices and indptr."""
+    stored = Hdf5Object.of(source) if key is None else Hdf5Object(source, key)
     where = f"{stored.path}, {stored.key.strip('/')}"
     with stored.opened() as group:
+        if hasattr(group, "dtype"):
+            return Hdf5Rows(source, key, names)
         encoding, shape = _form_of(group)
         missing = [part for part in CSR_PARTS if part not in group]
     if encoding.startswith("csc"):
@@ -56,15 +50,7 @@ def _csr(stored: Hdf5Object, feature_names: list[str] | None) -> CsrRows:
         raise ValueError(f"{where} must be a dense array or a CSR matrix: {encoding or 'unknown'}")
     if missing or len(shape) != 2:
         raise ValueError(f"{where} lacks {missing[0] if missing else 'shape'!r}, which a CSR matrix needs")
-    reader = CsrRows(stored.path.name, where, shape, partial(_opened_parts, stored))
-    reader.feature_names = feature_names
-    return reader
-
-
-@contextmanager
-def _opened_parts(stored: Hdf5Object) -> Iterator[tuple[Any, ...]]:
-    with stored.opened() as group:
-        yield tuple(group[part] for part in CSR_PARTS)
+    return CsrRows(stored.path.name, where, shape, stored.opened, names)
 
 
 def _form_of(group: Any) -> tuple[str, tuple[int, ...]]:
@@ -97,7 +83,7 @@ def read_h5mu(path: Path, wanted: Wanted) -> DataFiles:
             group = child_of(modalities, name, path)
             own = _index_of(group, "obs", path, wanted)
             # Only where the modality has all observations, in their order.
-            if labels is None and _are_same(own, row_names):
+            if labels is None and own is not None and row_names is not None and np.array_equal(own, row_names):
                 labels = _obs_labels(group, path, wanted)
             view = _read_matrix(group, f"mod/{name}/X", FileView(name, path, "h5mu", None), wanted)
             views.append(_lined_up(view, own, row_names, wanted))
@@ -120,7 +106,7 @@ def _read_matrix(group: Any, key: str, view: FileView, wanted: Wanted) -> FileVi
     names = _names_of(group, "var", path, wanted)
     if hasattr(found, "dtype"):
         check_dataset(found, path, wanted)
-        rows = wanted.limits.small_whole(_open_matrix(path, key, found, names))
+        rows = wanted.limits.small_whole(_reader_of(path, key, names))
         return replace(view, rows=rows, feature_names=names)
     stored = {part: child_of(found, part, path) for part in CSR_PARTS}
     for part, dataset in stored.items():
@@ -130,7 +116,7 @@ def _read_matrix(group: Any, key: str, view: FileView, wanted: Wanted) -> FileVi
     encoding, shape = _form_of(found)
     n_bytes = sum(dataset.size * dataset.dtype.itemsize for dataset in stored.values())
     if n_bytes > wanted.limits.whole_bytes and not encoding.startswith("csc"):
-        return replace(view, rows=_open_matrix(path, key, found, names), feature_names=names)
+        return replace(view, rows=_reader_of(path, key, names), feature_names=names)
     parts = {part: read_whole(dataset, path, wanted) for part, dataset in stored.items()}
     parts["shape"] = np.array(shape, dtype=np.int64)
     return replace(view, rows=checked_sparse(parts, encoding[:3], path, wanted.limits), feature_names=names)
@@ -163,21 +149,17 @@ def _column(frame: Any, name: str, path: Path, wanted: Wanted | None) -> NDArray
         parts = {part: child_of(column, part, path) for part in ("codes", "categories", "values", "mask")}
     read = {part: read_whole(stored, path, wanted) for part, stored in parts.items() if stored is not None}
     if "codes" in read and "categories" in read:
-        return _of_category(read["codes"], read["categories"], name, path)
+        codes, categories = read["codes"], read["categories"]
+        if codes.dtype.kind not in "iu" or codes.ndim != 1 or (len(codes) and codes.max() >= len(categories)):
+            raise DataFileError(f"{path}: column {shown(name)} has codes without a category")
+        if len(codes) and codes.min() < 0:
+            refuse_gap(int(np.argmin(codes)), f"column {shown(name)}", path)
+        return np.asarray(categories[codes])
     if "values" not in read:
         raise DataFileError(f"{path}: column {shown(name)} is of an unknown form")
     if "mask" in read and read["mask"].any():
         raise DataFileError(f"{path}: column {shown(name)} has missing values")
     return read["values"]
-
-
-def _of_category(codes: NDArray[Any], categories: NDArray[Any], name: str, path: Path) -> NDArray[Any]:
-    if codes.dtype.kind not in "iu" or codes.ndim != 1 or (len(codes) and codes.max() >= len(categories)):
-        raise DataFileError(f"{path}: column {shown(name)} has codes without a category")
-    if len(codes) and codes.min() < 0:
-        row = int(np.argmin(codes))
-        raise DataFileError(f"{path}, row {row}: no value in column {shown(name)}; fill it or leave out the option")
-    return np.asarray(categories[codes])
 
 
 def _obs_labels(group: Any, path: Path, wanted: Wanted) -> Labels | None:
@@ -188,13 +170,9 @@ def _obs_labels(group: Any, path: Path, wanted: Wanted) -> Labels | None:
     return None if values is None else labels_from_array(values, wanted.label_column, path)
 
 
-def _are_same(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
-    return one is not None and other is not None and len(one) == len(other) and bool(np.all(one == other))
-
-
 def _lined_up(view: FileView, own: NDArray[Any] | None, whole: NDArray[Any] | None, wanted: Wanted) -> FileView:
     """Bring the rows of a modality into the order of all observations; those that lack it are marked."""
-    if own is None or whole is None or _are_same(own, whole):
+    if own is None or whole is None or np.array_equal(own, whole):
         return view
     places = {name: place for place, name in enumerate(own.tolist())}
     order = np.array([places.get(name, -1) for name in whole.tolist()], dtype=np.intp)

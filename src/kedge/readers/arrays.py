@@ -1,7 +1,7 @@
 """Views of a fit, in memory or stored: what readers share, and blocks of rows, checked and scaled as they are read."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from kedge.core.scaling import (
     with_projection,
 )
 from kedge.readers.dask_arrays import DaskReader, DaskStatistics
-
-# Consecutive rows, or row numbers in ascending order.
-SortedRows: TypeAlias = slice | NDArray[np.intp]
 
 # Below this distance in bytes it is faster to read what lies between two rows than to read twice.
 _GAP_BYTES = 1 << 16
@@ -41,8 +38,11 @@ class ViewReader(Protocol):
     name: str  # What messages call it: the name of the file, or the kind of object.
     feature_names: list[str] | None  # Names of the columns, where they are stored.
 
-    def read(self, rows: SortedRows) -> View:
-        """Return these rows as an array in C order or a CSR array; several threads may call it at once."""
+    def read(self, rows: Rows) -> View:
+        """Return consecutive rows, or rows by number in ascending order, as an array in C order or a CSR array.
+
+        Several threads may call it at once.
+        """
         ...
 
     def place(self, row: int, column: int) -> str:
@@ -50,13 +50,9 @@ class ViewReader(Protocol):
         ...
 
 
-class StoredRows:
-    """Base of the readers: a subclass sets the attributes of a `ViewReader` and loads consecutive rows in `_load`."""
+class StoredRows(ViewReader):
+    """Base of the readers: a subclass sets the attributes and loads consecutive rows in `_load`."""
 
-    n_rows: int
-    width: int
-    dtype: np.dtype[Any]
-    name: str
     feature_names: list[str] | None = None
 
     def set_matrix(self, shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> None:
@@ -65,7 +61,7 @@ class StoredRows:
         self.n_rows, self.width = (int(length) for length in shape)
         self.dtype = float_kind(stored)
 
-    def read(self, rows: SortedRows) -> Any:
+    def read(self, rows: Rows) -> Any:
         """Return these rows as an array in C order, or as a CSR array."""
         if isinstance(rows, slice):
             return self._load(*checked_range(rows, self.n_rows))
@@ -135,19 +131,14 @@ def float_kind(stored: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if stored == np.float32 else np.dtype(np.float64)
 
 
-def check_numeric(stored: np.dtype[Any], where: str) -> None:
-    """Raise an error unless the entries are real numbers or truth values."""
-    if stored.kind not in "biuf":
-        raise ValueError(f"{where}: entries must be real numbers, but they are stored as {stored}; convert them first")
-
-
 def check_matrix(shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> None:
     """Raise an error unless this is a matrix of numbers with rows and columns."""
     if len(shape) != 2:
         raise ValueError(f"{where}: a view has rows and columns, but the array has shape {shape}; store it as 2-D")
     if min(shape) < 1:
         raise ValueError(f"{where}: there are no rows or no columns: shape {shape}")
-    check_numeric(stored, where)
+    if stored.kind not in "biuf":
+        raise ValueError(f"{where}: entries must be real numbers, but they are stored as {stored}; convert them first")
 
 
 def name_entry(where: str, column: int, feature_names: list[str] | None) -> str:
@@ -175,16 +166,15 @@ class StoredView:
         """Return the number of rows."""
         return self.shape[0]
 
-    def __getitem__(self, rows: slice | NDArray[np.intp]) -> Any:
+    def __getitem__(self, rows: Rows) -> Any:
         """Read consecutive rows, or rows by number, and check that they are finite."""
         if isinstance(rows, slice):
-            start, stop, _ = rows.indices(self.shape[0])
-            rows = slice(start, max(start, stop))
+            rows = slice(*checked_range(rows, self.n_rows))
         block = self.read(rows)
         refuse_not_finite(block, rows, self.place, gaps_allowed=self.gaps_allowed)
         return block
 
-    def read(self, rows: SortedRows) -> Any:
+    def read(self, rows: Rows) -> Any:
         """Return these rows as an array in C order or a CSR array."""
         block = self.reader.read(rows)
         if self.columns is not None:
@@ -200,9 +190,7 @@ class StoredView:
         return StoredView(self.reader, self._numbers[columns], gaps_allowed=True)
 
 
-def refuse_not_finite(
-    block: Any, rows: slice | NDArray[np.intp], place: Callable[[int, int], str], *, gaps_allowed: bool
-) -> None:
+def refuse_not_finite(block: Any, rows: Rows, place: Callable[[int, int], str], *, gaps_allowed: bool) -> None:
     """Raise an error that names the first entry that is not finite; with `gaps_allowed` a row may be NaN throughout.
 
     `rows` are the numbers of the block's rows in the whole, and `place` puts a row and a column of it into words.

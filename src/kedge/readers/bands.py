@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import SortedRows, StoredRows, checked_range, rows_of_bytes
+from kedge.core.rows import Rows
+from kedge.readers.arrays import StoredRows, checked_range, rows_of_bytes
 
 # Chunks are read together up to this many bytes. Above the other, they are read in parts and decoded again.
 _SMALL_BAND = 1 << 20
@@ -22,19 +23,11 @@ class BandedRows(StoredRows):
 
     # The first row of every band, then the number of rows; empty if there are no bands.
     _edges: NDArray[np.intp] = np.empty(0, dtype=np.intp)
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: tuple[int, NDArray[Any]] | None = None
+    _kept: tuple[int, NDArray[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock and the band in memory."""
         return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_kept")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Start with no band in memory."""
-        BandedRows.__init__(self)
-        self.__dict__.update(state)
 
     def set_chunks(self, chunk_rows: int) -> None:
         """Make bands of whole chunks, or of parts of a chunk where chunks are very large."""
@@ -43,7 +36,7 @@ class BandedRows(StoredRows):
         band_rows = min(chunk_rows * together, rows_of_bytes(_LARGE_BAND, row_bytes))
         self._edges = np.append(np.arange(0, self.n_rows, band_rows, dtype=np.intp), np.intp(self.n_rows))
 
-    def read(self, rows: SortedRows) -> Any:
+    def read(self, rows: Rows) -> Any:
         """Return these rows as an array in C order."""
         if not len(self._edges) or not isinstance(rows, slice):
             return super().read(rows)
@@ -82,7 +75,7 @@ class BandedRows(StoredRows):
             return kept[1]
         if not keep:
             return self._load(low, high)  # type: ignore[no-any-return]
-        with self._lock:
+        with self.__dict__.setdefault("_lock", Lock()):
             if self._kept is None or self._kept[0] != low:
                 # Dropped first, so that two bands are not in memory together.
                 kept = self._kept = None

@@ -18,6 +18,8 @@ from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, L
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 # What a column of row names is called; "" and the second are what data frames write for an index without a name.
 _ROW_NAMES = {"", "unnamed: 0", "id", "index", "name", "row", "row_id", "row_name", "rowname"}
+# Names of the columns of a view; None if they have numbers only.
+_Names: TypeAlias = Sequence[str] | None
 
 
 class AskedColumns:
@@ -36,9 +38,7 @@ class AskedColumns:
         """Whether a column is asked for by its name, so that it is a feature whatever it looks like."""
         return self._columns is not None and name in self._columns
 
-    def choose(
-        self, view: str, names: Sequence[str] | None, width: int, path: Path, kept_aside: Sequence[int]
-    ) -> list[int]:
+    def choose(self, view: str, names: _Names, width: int, path: Path, kept_aside: Sequence[int]) -> list[int]:
         """Return the places of the chosen columns of a view; those kept aside are chosen only if they are listed."""
         self._seen += list(names)[:20] if names is not None else []
         if self._columns is None:
@@ -60,7 +60,7 @@ class AskedColumns:
             known = f"the columns are {known}{others}" if known else "columns have numbers only"
             raise DataFileError(f"--{option}: no data file has a column {shown(item)}; {known}")
 
-    def _places(self, items: Sequence[str], names: Sequence[str] | None, width: int, option: str) -> list[int]:
+    def _places(self, items: Sequence[str], names: _Names, width: int, option: str) -> list[int]:
         found = {item: _places_of(item, names, width) for item in items}
         self._missing -= {(option, item) for item, places in found.items() if places}
         return [place for places in found.values() for place in places]
@@ -77,27 +77,22 @@ class FittedColumns:
         """Whether the fit used a column of this name."""
         return any(name in columns for columns in self._names.values())
 
-    def choose(
-        self, view: str, names: Sequence[str] | None, width: int, path: Path, kept_aside: Sequence[int]
-    ) -> list[int]:
+    def choose(self, view: str, names: _Names, width: int, path: Path, kept_aside: Sequence[int]) -> list[int]:
         """Return the columns of the fit, in its order."""
-        number, self._count = self._count, self._count + 1
+        self._count += 1
         if names is None:
             return list(range(width))
         # Files in the order of the fit may have other names.
-        wanted = self._names.get(view) or (list(self._names.values())[number] if number < len(self._names) else None)
-        if wanted is None:
+        if view not in self._names and self._count > len(self._names):
             raise DataFileError(f"{path} is one view too many: the model was fitted on {len(self._names)}")
+        wanted = self._names.get(view) or list(self._names.values())[self._count - 1]
         places = {name: place for place, name in enumerate(names)}
         lacking = [name for name in wanted if name not in places]
         if lacking:
-            others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            missing = f"column {shown(lacking[0])}{others}"
-            raise DataFileError(f"{path} lacks {missing}, which the model was fitted on; give the same columns")
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            lacks = f"lacks column {shown(lacking[0])}{more}"
+            raise DataFileError(f"{path} {lacks}, which the model was fitted on; give the same columns")
         return [places[name] for name in wanted]
-
-    def check_all_found(self) -> None:
-        """Do nothing: `choose` found all columns."""
 
 
 ColumnChoice: TypeAlias = AskedColumns | FittedColumns
@@ -112,10 +107,18 @@ class Wanted:
     limits: Limits
     progress: Progress
 
-    def label_place(self, names: Sequence[str] | None, width: int) -> int | None:
+    def label_place(self, names: _Names, width: int) -> int | None:
         """Return the place of the column of labels; None if it is not there, or not asked for."""
         found = [] if self.label_column is None else _places_of(self.label_column, names, width)
         return found[0] if len(found) == 1 else None
+
+    def features(self, view: str, names: _Names, width: int, path: Path, aside: Sequence[int | None]) -> list[int]:
+        """Return the places of the features of a view; the last of those kept aside holds the labels."""
+        kept_aside = [place for place in aside if place is not None]
+        chosen = [place for place in self.columns.choose(view, names, width, path, kept_aside) if place != aside[-1]]
+        if not chosen:
+            raise DataFileError(f"{path}: {shown(view)} has no column to cluster by besides the labels")
+        return chosen
 
 
 def _items(listed: str, option: str) -> list[str]:
@@ -125,7 +128,7 @@ def _items(listed: str, option: str) -> list[str]:
     return items
 
 
-def _places_of(item: str, names: Sequence[str] | None, width: int) -> list[int]:
+def _places_of(item: str, names: _Names, width: int) -> list[int]:
     """Return the places of a name, a number or a range of numbers; none if they are not all there."""
     if names is not None and item in names:
         return [list(names).index(item)]
@@ -148,13 +151,15 @@ def sort_columns(
     known = names if has_names else None
     label = wanted.label_place(known, len(names))
     row_names = 0 if has_names and label != 0 and _names_rows(names, kinds[0], wanted) else None
-    kept_aside = [place for place in (row_names, label) if place is not None]
-    features = [c for c in wanted.columns.choose(path.stem, known, len(names), path, kept_aside) if c != label]
+    features = wanted.features(path.stem, known, len(names), path, (row_names, label))
     text = [place for place in features if not is_number(kinds[place])]
     if text:
-        _refuse_text([names[place] for place in text], path, kinds[text[0]])
-    if not features:
-        raise DataFileError(f"{path} has no column to cluster by")
+        some = [names[place] for place in text[:5]]
+        listed = ", ".join(map(shown, some)) + (f" and {len(text) - 5} more" if len(text) > 5 else "")
+        what = f"columns {listed} hold no numbers; leave them out"
+        if len(text) == 1:
+            what = f"column {listed} holds {kinds[text[0]]} and not numbers; leave it out"
+        raise DataFileError(f"{path}: {what} with --drop {','.join(some)!r}, or keep one aside with --label-column")
     return features, row_names if row_names not in features else None, label
 
 
@@ -185,21 +190,12 @@ def _names_rows(names: Sequence[str], kind: Any, wanted: Wanted) -> bool:
     return any(test(kind) for test in (types.is_string, types.is_large_string, types.is_dictionary, types.is_integer))
 
 
-def _refuse_text(names: list[str], path: Path, kind: Any) -> None:
-    listed = ", ".join(shown(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    if len(names) == 1:
-        what = f"column {listed} holds {kind} and not numbers; leave it out"
-    else:
-        what = f"columns {listed} hold no numbers; leave them out"
-    raise DataFileError(f"{path}: {what} with --drop {','.join(names[:5])!r}, or keep one aside with --label-column")
-
-
 def labels_of(chunks: Any, column: str, path: Path) -> Labels:
     """Return the classes in a column, a chunked array of pyarrow; a row without a label is an error."""
     pa = load_pyarrow()
     text = chunks.cast(pa.string())
     if text.null_count:
-        _refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
+        refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
     encoded = pa.concat_arrays(text.chunks).dictionary_encode()
     return Labels(column, np.asarray(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist())
 
@@ -208,7 +204,7 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     """Return the classes in a vector of numbers or text."""
     flat = np.asarray(values).reshape(-1)
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-        _refuse_gap(int(np.argmin(np.isfinite(flat))), shown(column), path)
+        refuse_gap(int(np.argmin(np.isfinite(flat))), shown(column), path)
     if flat.dtype.kind == "f" and bool((flat == np.round(flat)).all()) and bool((np.abs(flat) < 2**53).all()):
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "biufUST":
@@ -218,7 +214,8 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     return Labels(column, codes.reshape(-1).astype(np.int64), texts)
 
 
-def _refuse_gap(row: int, column: str, path: Path) -> None:
+def refuse_gap(row: int, column: str, path: Path) -> None:
+    """Raise the error for a row without a label."""
     raise DataFileError(f"{path}, row {row}: no label in {column}; fill it or leave out the option")
 
 
@@ -255,24 +252,16 @@ def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Pat
 def _view_of(stored: FileView, wanted: Wanted) -> tuple[FileView, Labels | None]:
     """Return a view with the columns that are asked for, and the labels in its column of labels."""
     path, names, image_shape = stored.path, stored.feature_names, None
-    where = f"{path}, {shown(stored.name)}"
     if stored.in_memory:
-        rows = stored.rows
-        if rows.ndim == 3:
-            image_shape = (int(rows.shape[1]), int(rows.shape[2]))
-            rows = rows.reshape(rows.shape[0], -1)
-        check_matrix(rows.shape, rows.dtype, where)
-        stored = replace(stored, rows=rows)
+        if stored.rows.ndim == 3:
+            image_shape = (int(stored.rows.shape[1]), int(stored.rows.shape[2]))
+            stored = replace(stored, rows=stored.rows.reshape(stored.n_rows, -1))
+        check_matrix(stored.rows.shape, stored.rows.dtype, f"{path}, {shown(stored.name)}")
     wanted.limits.check_rows(stored.n_rows, path)
     label = wanted.label_place(names, stored.n_columns) if image_shape is None else None
-    labels = None
-    if label is not None and wanted.label_column is not None:
-        labels = labels_from_array(_column(stored, label), wanted.label_column, path)
-    kept_aside = [] if label is None else [label]
-    every = wanted.columns.choose(stored.name, names, stored.n_columns, path, kept_aside)
-    chosen = [place for place in every if place != label]
-    if not chosen:
-        raise DataFileError(f"{where} has no column to cluster by besides the labels")
+    asked = wanted.label_column
+    labels = None if label is None or asked is None else labels_from_array(_column(stored, label), asked, path)
+    chosen = wanted.features(stored.name, names, stored.n_columns, path, (label,))
     if chosen != list(range(stored.n_columns)):
         image_shape = None
         places = np.array(chosen, dtype=np.intp)

@@ -25,11 +25,8 @@ _MOST_PACKED = 2_000
 _SMALL_FILE = 2**16
 _MOST_CHARACTERS = 300
 # The parts of a sparse matrix by its form.
-SPARSE_PARTS = {
-    "csr": ("data", "indices", "indptr", "shape"),
-    "csc": ("data", "indices", "indptr", "shape"),
-    "coo": ("data", "row", "col", "shape"),
-}
+SPARSE_PARTS = dict.fromkeys(("csr", "csc"), ("data", "indices", "indptr", "shape"))
+SPARSE_PARTS["coo"] = ("data", "row", "col", "shape")
 
 
 class DataFileError(ValueError):

@@ -12,11 +12,6 @@ from kedge.core.block_step import squared_norm
 from kedge.core.scaling import ViewScaling
 
 
-def place_in_array(row: int, column: int) -> str:
-    """Return where an entry is, in words."""
-    return f"Dask array, row {row}, column {column}"
-
-
 class DaskReader:
     """Reader of a Dask array, dense or CSR, with known chunk sizes and one chunk along the features."""
 
@@ -48,9 +43,10 @@ class DaskReader:
 
         return DaskReader(dask.array.zeros((self.n_rows, width), chunks=(self.row_chunks, -1), dtype=self.dtype))
 
-    def place(self, row: int, column: int) -> str:
-        """Return where an entry is."""
-        return place_in_array(row, column)
+    @staticmethod
+    def place(row: int, column: int) -> str:
+        """Return where an entry is, for messages."""
+        return f"Dask array, row {row}, column {column}"
 
     def rows_of_nan(self, columns: NDArray[np.intp] | None) -> NDArray[np.bool_]:
         """Return which rows are NaN throughout; only this mask travels, and only if there is a NaN."""

@@ -1,9 +1,9 @@
 """Text with a delimiter: CSV and TSV, read batch by batch, into memory or into a scratch file."""
 
+import csv
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,37 +22,46 @@ _BLOCK_BYTES, _MOST_BLOCK_BYTES = 2**20, 2**28
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 
 
-@dataclass(frozen=True)
 class _Layout:
-    """What the start of a text says about the whole."""
+    """A text, with what its first two lines say about its columns."""
 
-    path: Path
-    delimiter: str
-    block_bytes: int
-    names: list[str]
-    has_names: bool
+    def __init__(self, path: Path) -> None:
+        self.path, self.delimiter = path, DELIMITERS[path.suffix.lower()]
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            lines = [file.readline(_MOST_BLOCK_BYTES) for _ in range(2)]
+        if not lines[0].strip():
+            what = "is empty" if not path.stat().st_size else "begins with an empty line"
+            raise DataFileError(f"{path} {what}; give a file with one row per line")
+        if len(lines[0]) >= _MOST_BLOCK_BYTES or "\0" in lines[0] or "\ufffd" in lines[0]:
+            raise DataFileError(f"{path} is not text with lines in UTF-8; is its name right?")
+        self.block_bytes = min(max(_BLOCK_BYTES, 4 * len(lines[0])), _MOST_BLOCK_BYTES)
+        first, second = (next(csv.reader([line], delimiter=self.delimiter), []) for line in lines)
+        self.has_names = _is_header(first, second)
+        self.names = [name.strip() if self.has_names else f"column {place}" for place, name in enumerate(first)]
+        if len(first) == 1 and self.names[0].count(";") > 1:
+            advice = "write it again with ',' between columns and '.' in numbers"
+            raise DataFileError(f"{path} is delimited by ';'; {advice}")
 
-    def open(self, kinds: dict[str, Any] | None = None, *, as_text: bool = False) -> Any:
+    def open(self, kinds: dict[str, Any] | None = None) -> Any:
         """Return a reader of batches; columns are called f0, f1 and so on, and with `kinds` only those are read."""
-        csv = load_pyarrow("pyarrow.csv")
-        reading = csv.ReadOptions(
+        pa_csv = load_pyarrow("pyarrow.csv")
+        reading = pa_csv.ReadOptions(
             # One thread, so that errors name the row.
             use_threads=False,
             block_size=self.block_bytes,
-            column_names=None if as_text else [f"f{place}" for place in range(len(self.names))],
-            autogenerate_column_names=as_text,
-            skip_rows_after_names=int(self.has_names and not as_text),
+            column_names=[f"f{place}" for place in range(len(self.names))],
+            skip_rows_after_names=int(self.has_names),
         )
-        parsing = csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=False)
-        converting = csv.ConvertOptions(
+        parsing = pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=False)
+        converting = pa_csv.ConvertOptions(
             column_types=kinds, include_columns=None if kinds is None else list(kinds), strings_can_be_null=True
         )
-        return csv.open_csv(self.path, reading, parsing, converting)
+        return pa_csv.open_csv(self.path, reading, parsing, converting)
 
 
 def read_delimited(path: Path, wanted: Wanted) -> DataFiles:
     """Read a CSV or TSV file: whole, or into a scratch file if it is large."""
-    layout = _look_at(path, DELIMITERS[path.suffix.lower()])
+    layout = _Layout(path)
     with layout.open() as reader:
         kinds = reader.schema.types
     features, named_by, label = sort_columns(path, layout.names, kinds, wanted, has_names=layout.has_names)
@@ -92,30 +101,7 @@ def _append(scratch: Any, path: Path, rows: NDArray[np.float64]) -> None:
         ) from error
 
 
-def _look_at(path: Path, delimiter: str) -> _Layout:
-    """Find the names of the columns from the first block."""
-    with path.open("rb") as file:
-        first = file.readline(_MOST_BLOCK_BYTES)
-    if not first.strip():
-        what = "is empty" if not path.stat().st_size else "begins with an empty line"
-        raise DataFileError(f"{path} {what}; give a file with one row per line")
-    if len(first) >= _MOST_BLOCK_BYTES or b"\0" in first:
-        raise DataFileError(f"{path} is not text with lines; is its name right?")
-    block_bytes = min(max(_BLOCK_BYTES, 4 * len(first)), _MOST_BLOCK_BYTES)
-    # As text first, to see whether the first line holds names.
-    with _Layout(path, delimiter, block_bytes, [], False).open(as_text=True) as reader:
-        top = reader.read_next_batch().slice(0, 2)
-    string = load_pyarrow().string()
-    lines = list(zip(*([cell or "" for cell in c.cast(string).to_pylist()] for c in top.columns), strict=True))
-    has_names = _is_header(lines[0], lines[1] if len(lines) > 1 else ())
-    width = len(lines[0])
-    names = [name.strip() for name in lines[0]] if has_names else [f"column {place}" for place in range(width)]
-    if width == 1 and names[0].count(";") > 1:
-        raise DataFileError(f"{path} is delimited by ';'; write it again with ',' between columns and '.' in numbers")
-    return _Layout(path, delimiter, block_bytes, names, has_names)
-
-
-def _is_header(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+def _is_header(first: list[str], second: list[str]) -> bool:
     """Whether the first line holds names: words where numbers should be, or the numbers of the columns."""
     numbers = [_is_number(cell) for cell in first]
     if not any(numbers):

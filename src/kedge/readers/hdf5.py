@@ -58,7 +58,6 @@ class Hdf5Rows(BandedRows):
     """
 
     def __init__(self, source: Any, dataset: str | None = None, feature_names: list[str] | None = None) -> None:
-        super().__init__()
         if isinstance(source, str | Path):
             key = _only_dataset(Path(source).absolute()) if dataset is None else dataset
             self.stored = Hdf5Object(source, key)
@@ -97,14 +96,10 @@ def open_hdf5(path: Path) -> Any:
 
 def _only_dataset(path: Path) -> str:
     """Return the name of the one dataset that can be a view."""
-    found: list[str] = []
-
-    def note(name: str, thing: Any) -> None:
-        if getattr(thing, "ndim", None) == 2 and thing.dtype.kind in "biuf":
-            found.append(name)
-
+    names: list[str] = []
     with open_hdf5(path) as file:
-        file.visititems(note)
+        file.visit(names.append)
+        found = [name for name in names if getattr(file[name], "ndim", 0) == 2 and file[name].dtype.kind in "biuf"]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -160,7 +155,6 @@ class ZarrRows(BandedRows):
     """Rows of a 2-D Zarr array, open or by its folder; chunks of some 10,000 rows and all columns read fastest."""
 
     def __init__(self, array: Any) -> None:
-        super().__init__()
         self._array = _open_zarr(Path(array).absolute()) if isinstance(array, str | Path) else array
         root = getattr(self._array.store, "root", None)
         self.name = "/".join(part for part in ("Zarr array" if root is None else root.name, self._array.path) if part)

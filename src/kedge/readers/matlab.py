@@ -35,7 +35,12 @@ def read_matlab(path: Path, wanted: Wanted) -> DataFiles:
         start = file.read(520)
     # MATLAB puts 512 bytes of its own before the mark.
     is_hdf5 = _HDF5_MARK in (start[:8], start[512:])
-    variables = _read_version_73(path, wanted) if is_hdf5 else _read_version_5(path, wanted)
+    if is_hdf5:
+        with open_hdf5(path) as file:
+            names = [name for name in file if not name.startswith("#")]
+            variables = {name: _read_stored(child_of(file, name, path), file, path, wanted) for name in names}
+    else:
+        variables = _read_version_5(path, wanted)
     views: list[FileView] = []
     vectors: dict[str, NDArray[Any]] = {}
     for name, value in variables.items():
@@ -52,8 +57,7 @@ def read_matlab(path: Path, wanted: Wanted) -> DataFiles:
 
 
 def _is_matrix(value: Any) -> bool:
-    is_array = isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "biuf"
-    return is_array and min(value.shape) > 1
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "biuf" and min(value.shape) > 1
 
 
 def _matrices_in(name: str, value: Any, vectors: dict[str, NDArray[Any]]) -> Iterator[tuple[str, Any]]:
@@ -84,7 +88,7 @@ def _read_version_5(path: Path, wanted: Wanted) -> dict[str, Any]:
     if not names:
         raise DataFileError(f"{path} holds no matrix")
     found = io.loadmat(str(path), variable_names=names, spmatrix=False)
-    return {name: found[name] for name in names if name in found}
+    return {name: found.get(name) for name in names}
 
 
 def _check_parts_of_file(path: Path, wanted: Wanted) -> None:
@@ -96,8 +100,7 @@ def _check_parts_of_file(path: Path, wanted: Wanted) -> None:
     total = path.stat().st_size
     wanted.limits.check_whole(total, path, "its content")
     content = path.read_bytes()
-    orders = {b"IM": "<", b"MI": ">"}
-    order = orders.get(content[_HEADER_BYTES - 2 : _HEADER_BYTES])
+    order = {b"IM": "<", b"MI": ">"}.get(content[_HEADER_BYTES - 2 : _HEADER_BYTES])
     if order is None:
         raise DataFileError(f"{path} is not a MATLAB file of version 5 or later; save it again with -v7")
     try:
@@ -150,18 +153,11 @@ def _parts(content: bytes | memoryview, order: str) -> Iterator[tuple[int, memor
         rest = rest[start + length + padding :]
 
 
-def _read_version_73(path: Path, wanted: Wanted) -> dict[str, Any]:
-    with open_hdf5(path) as file:
-        found = {name: _read_stored(child_of(file, name, path), file, path, wanted) for name in file if name[:1] != "#"}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def _read_stored(stored: Any, file: Any, path: Path, wanted: Wanted, *, in_cell: bool = False) -> Any:
     """Return one variable; None if it can be neither a matrix nor labels. MATLAB stores columns one after another."""
     if not hasattr(stored, "dtype"):
         return _read_sparse(stored, path, wanted) if "MATLAB_sparse" in stored.attrs else None
-    kind = stored.attrs.get("MATLAB_class", b"")
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+    kind = np.asarray(stored.attrs.get("MATLAB_class", b"")).astype(str).item()
     if kind == "cell" and not in_cell:
         references = read_whole(stored, path, wanted).reshape(-1)
         cells = np.empty(len(references), dtype=object)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import PIECE_BYTES, StoredRows, check_numeric, checked_range
+from kedge.readers.arrays import PIECE_BYTES, StoredRows, checked_range
 from kedge.readers.columns import Wanted, views_of_arrays
 from kedge.readers.contents import SPARSE_PARTS, DataFileError, DataFiles, FileView, checked_sparse, shown
 
@@ -29,7 +29,6 @@ class NpyItems:
         with self.path.open("rb") as file:
             self.shape, fortran, self.dtype = _read_header(file, self.path.stat().st_size, str(self.path))
             self._offset = file.tell()
-        check_numeric(self.dtype, str(self.path))
         if fortran and len(self.shape) > 1:
             again = "write it again with np.save(path, np.ascontiguousarray(array))"
             raise ValueError(f"{self.path} is stored in Fortran order, so its rows are not in one piece; {again}")
@@ -152,26 +151,19 @@ def read_npz(path: Path, wanted: Wanted) -> DataFiles:
     arrays = _read_members(path, wanted)
     if "format" in arrays and "shape" in arrays:
         # A matrix as scipy.sparse.save_npz writes it.
-        kind = arrays["format"].item()
-        kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
-        view = FileView(path.stem, path, "npz", checked_sparse(arrays, kind, path, wanted.limits))
-        return views_of_arrays([view], {}, path, wanted)
+        rows = checked_sparse(arrays, arrays["format"].astype(str).item(), path, wanted.limits)
+        return views_of_arrays([FileView(path.stem, path, "npz", rows)], {}, path, wanted)
     # Several sparse matrices may be stored as NAME_data, NAME_indices, NAME_indptr and NAME_shape.
-    stems = [name.removesuffix("_data") for name in arrays if name.endswith("_data")]
-    parts = {stem: {part: f"{stem}_{part}" for part in SPARSE_PARTS["csr"]} for stem in stems}
-    parts = {stem: names for stem, names in parts.items() if set(names.values()) <= set(arrays)}
-    taken = {name for names in parts.values() for name in names.values()}
     found: dict[str, Any] = {}
-    vectors: dict[str, NDArray[Any]] = {}
+    vectors = dict(arrays)
     for name, array in arrays.items():
         stem = name.removesuffix("_data")
-        if stem != name and stem in parts:
-            stored = {part: arrays[whole_name] for part, whole_name in parts[stem].items()}
+        parts = {part: f"{stem}_{part}" for part in SPARSE_PARTS["csr"]}
+        if stem != name and set(parts.values()) <= set(arrays):
+            stored = {part: vectors.pop(whole_name) for part, whole_name in parts.items()}
             found[stem] = checked_sparse(stored, "csr", path, wanted.limits)
         elif array.ndim >= 2 and name != wanted.label_column:
-            found[name] = array
-        elif name not in taken:
-            vectors[name] = array
+            found[name] = vectors.pop(name)
     # A single matrix is named after the file.
     views = [FileView(name if len(found) > 1 else path.stem, path, "npz", rows) for name, rows in found.items()]
     return views_of_arrays(views, vectors, path, wanted)

@@ -132,7 +132,8 @@ def read_data_files(
     choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
     wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Progress())
     found = [_read_one(path, wanted) for path in _listed(paths)]
-    choice.check_all_found()
+    if isinstance(choice, AskedColumns):
+        choice.check_all_found()
     views = _with_different_names([view for contents in found for view in contents.views])
     _check_row_counts(views, found)
     labels = next((contents.labels for contents in found if contents.labels is not None), None)
@@ -209,11 +210,7 @@ def _check_row_counts(views: list[FileView], found: Sequence[DataFiles]) -> None
         for what, count in counts.items():
             if count != first.n_rows:
                 raise DataFileError(f"{contents.views[0].path} has {count} {what}, but there are {first.n_rows} rows")
-    _check_row_names(found)
-
-
-def _check_row_names(found: Sequence[DataFiles]) -> None:
-    """Refuse files that give the same rows other names, or another order."""
+    # Files must not give the same rows other names, or another order.
     named = [(contents.views[0].path, contents.row_names) for contents in found if contents.row_names is not None]
     for path, names in named[1:]:
         first_path, first_names = named[0]

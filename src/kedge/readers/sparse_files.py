@@ -16,16 +16,19 @@ from kedge.readers.arrays import StoredRows, check_matrix
 from kedge.readers.npy import NpyItems
 
 CSR_PARTS = ("data", "indices", "indptr")
-# What opens the three parts, of which any slice can then be read.
+# What opens the three parts, by name; any slice of them can then be read.
 OpenParts: TypeAlias = Callable[[], AbstractContextManager[Any]]
 
 
 class CsrRows(StoredRows):
     """Rows of a CSR matrix; `where` is what messages call it."""
 
-    def __init__(self, name: str, where: str, shape: tuple[int, ...], opened: OpenParts) -> None:
-        self.name, self._where, self._opened = name, where, opened
-        with opened() as (data, indices, indptr):
+    def __init__(
+        self, name: str, where: str, shape: tuple[int, ...], opened: OpenParts, feature_names: list[str] | None = None
+    ) -> None:
+        self.name, self._where, self._opened, self.feature_names = name, where, opened, feature_names
+        with opened() as parts:
+            data, indices, indptr = (parts[part] for part in CSR_PARTS)
             self.set_matrix(shape, data.dtype, where)
             n_entries = self._n_entries = len(data)
             if len(indptr) != self.n_rows + 1:
@@ -50,38 +53,29 @@ class CsrRows(StoredRows):
         if start == stop:
             return sparse.csr_array(shape, dtype=self.dtype)
         with self._opened() as parts:
-            indptr = np.asarray(parts[2][start : stop + 1]).astype(np.int64, copy=False)
-            self._check_starts(indptr, start)
-            data = np.asarray(parts[0][indptr[0] : indptr[-1]]).astype(self.dtype, copy=False)
-            indices = np.asarray(parts[1][indptr[0] : indptr[-1]])
+            indptr = np.asarray(parts["indptr"][start : stop + 1]).astype(np.int64, copy=False)
+            wrong = (np.diff(indptr) < 0) | (indptr[:-1] < 0) | (indptr[1:] > self._n_entries)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                ends = f"from {indptr[row]} to {indptr[row + 1]} of {self._n_entries}"
+                self._refuse(start + row, f"indptr says that its entries go {ends}")
+            data = np.asarray(parts["data"][indptr[0] : indptr[-1]]).astype(self.dtype, copy=False)
+            indices = np.asarray(parts["indices"][indptr[0] : indptr[-1]])
         starts = indptr - indptr[0]
-        self._check_columns(indices, starts, start)
+        if len(indices) and (indices.min() < 0 or indices.max() >= self.width):
+            entry = int(np.argmax((indices < 0) | (indices >= self.width)))
+            row = start + int(np.searchsorted(starts, entry, side="right")) - 1
+            self._refuse(row, f"an entry is in column {indices[entry]}, but there are {self.width} columns")
         return sparse.csr_array((data, indices, starts), shape=shape)
 
-    def _check_starts(self, indptr: NDArray[np.int64], first_row: int) -> None:
-        wrong = (np.diff(indptr) < 0) | (indptr[:-1] < 0) | (indptr[1:] > self._n_entries)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"{self._where}, row {first_row + row}: indptr says that its entries go from {indptr[row]} to "
-                f"{indptr[row + 1]} of {self._n_entries}; the matrix is damaged, write it again"
-            )
-
-    def _check_columns(self, indices: NDArray[Any], starts: NDArray[np.int64], first_row: int) -> None:
-        if not len(indices) or (indices.min() >= 0 and indices.max() < self.width):
-            return
-        entry = int(np.argmax((indices < 0) | (indices >= self.width)))
-        row = first_row + int(np.searchsorted(starts, entry, side="right")) - 1
-        raise ValueError(
-            f"{self._where}, row {row}: an entry is in column {indices[entry]}, but there are {self.width} columns; "
-            "the matrix is damaged, write it again"
-        )
+    def _refuse(self, row: int, problem: str) -> None:
+        raise ValueError(f"{self._where}, row {row}: {problem}; the matrix is damaged, write it again")
 
 
 def open_csr(folder: str | Path) -> CsrRows:
     """Open a folder with data.npy, indices.npy, indptr.npy and shape.npy, as `save_csr` writes it."""
     root = Path(folder).absolute()
-    found = []
+    parts = {}
     for part in (*CSR_PARTS, "shape"):
         path = root / f"{part}.npy"
         if not path.is_file():
@@ -91,9 +85,8 @@ def open_csr(folder: str | Path) -> CsrRows:
             raise ValueError(f"{path} must be a vector, but it has shape {items.shape}")
         if part != "data" and items.dtype.kind not in "iu":
             raise ValueError(f"{path}: entries must be integers, but they are stored as {items.dtype}")
-        found.append(items)
-    *parts, shape = found
-    return CsrRows(root.name, str(root), tuple(shape[:].tolist()), partial(nullcontext, parts))
+        parts[part] = items
+    return CsrRows(root.name, str(root), tuple(parts["shape"][:].tolist()), partial(nullcontext, parts))
 
 
 def save_csr(folder: str | Path, matrix: Any) -> None:

@@ -28,7 +28,11 @@ class TableFile:
         self.path, self.is_parquet = path, path.suffix.lower() in PARQUET_SUFFIXES
         self.group_word = "row group" if self.is_parquet else "record batch"
         with self._errors_named(str(path)):
-            self._check_first_bytes()
+            # Arrow looks at the end only, and would read on.
+            expected = b"PAR1" if self.is_parquet else b"ARROW1"
+            with path.open("rb") as file:
+                if file.read(len(expected)) != expected:
+                    raise OSError(f"it does not begin with {expected.decode()}")
             if self.is_parquet:
                 footer = _read_footer(path, path.stat().st_mtime_ns)
                 self.schema = footer.schema.to_arrow_schema()
@@ -67,13 +71,6 @@ class TableFile:
         table.validate()
         return table
 
-    def _check_first_bytes(self) -> None:
-        """Refuse a file that does not begin as its format does: Arrow looks at the end only, and would read on."""
-        expected = b"PAR1" if self.is_parquet else b"ARROW1"
-        with self.path.open("rb") as file:
-            if file.read(len(expected)) != expected:
-                raise OSError(f"it does not begin with {expected.decode()}")
-
     @contextmanager
     def _errors_named(self, where: str) -> Iterator[None]:
         try:
@@ -109,7 +106,6 @@ class ParquetRows(BandedRows):
     """
 
     def __init__(self, path: "str | Path | TableFile", columns: Sequence[str] | None = None) -> None:
-        super().__init__()
         root = path.path if isinstance(path, TableFile) else Path(path).absolute()
         files = [path] if isinstance(path, TableFile) else [TableFile(file) for file in _table_paths(root)]
         self.name, self._files, first = root.name, files, files[0]
@@ -227,8 +223,6 @@ def _read_column(table: TableFile, name: str) -> Any:
     pa = load_pyarrow()
     chunks = []
     for group, count in enumerate(table.group_rows):
-        if not count:
-            continue
         column = table.read_group(group, [name]).column(name)
         column.validate(full=True)
         if len(column) != count:
