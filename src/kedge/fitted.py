@@ -272,6 +272,6 @@ def _checked_layer(n_clusters: Any, n_communities: int, n_found: int) -> int:
     if not 1 <= n_clusters <= n_communities and n_clusters != n_found:
         raise ValueError(
             f"n_clusters={n_clusters} should be from 1 to n_communities_={n_communities}, the layers of the tree; for "
-            "more clusters, fit anew with that number"
+            "more clusters, fit again with that number"
         )
     return int(n_clusters)

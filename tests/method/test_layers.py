@@ -79,7 +79,7 @@ def test_layers_that_the_tree_lacks_are_refused(plain):
     for wrong in (0, plain.n_communities_ + 1):
         with pytest.raises(ValueError, match=rf"n_clusters={wrong} should be from 1 to n_communities_="):
             plain.labels_at(wrong)
-        with pytest.raises(ValueError, match="fit anew with that number"):
+        with pytest.raises(ValueError, match="fit again with that number"):
             plain.predict(X, n_clusters=wrong)
     for wrong in (2.0, "3", True):
         with pytest.raises(TypeError, match="should be an int"):

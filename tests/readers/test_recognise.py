@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from kedge import optional_libraries
+from kedge.readers import open as open_module
 from kedge.readers.npy import MappedRows, NpyFile
 from kedge.readers.open import open_rows
 
@@ -34,6 +36,18 @@ def test_paths_are_read_as_text_and_as_path(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     assert isinstance(open_rows(tmp_path / "rows.npy"), NpyFile)
     assert isinstance(open_rows(str(tmp_path / "rows.npy")), NpyFile)
+
+
+def test_endings_of_names_may_be_capital(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    (tmp_path / "rows.npy").rename(tmp_path / "rows.NPY")
+    assert isinstance(open_rows(tmp_path / "rows.NPY"), NpyFile)
+
+
+def test_the_command_line_page_lists_every_ending():
+    page = (Path(__file__).parents[2] / "docs/command_line.md").read_text(encoding="utf-8")
+    endings = [ending for ending, (_, reads) in open_module._FORMATS.items() if reads]
+    assert [ending for ending in endings if f"`{ending}`" not in page] == []
 
 
 def test_map_has_a_reader(tmp_path):

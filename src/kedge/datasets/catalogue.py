@@ -43,7 +43,7 @@ class Dataset:
     name, title : str
         Name for :func:`kedge.datasets.load`, and in words.
     status : str
-        "exact" (the public data), "re-extracted" (same objects, features computed anew), "stand-in" (other data of
+        "exact" (the public data), "re-extracted" (same objects, features computed again), "stand-in" (other data of
         similar shape), "synthesised" (made by rule), "partial" (some rows of the public data) or "not available here"
         (load works only with a file that you put in place).
     n_rows, n_clusters : int

@@ -24,8 +24,8 @@ from kedge.readers.tables import TABLE_SUFFIXES, ParquetRows, read_table
 
 _Open: TypeAlias = Callable[[Path], ViewReader] | None
 _Read: TypeAlias = Callable[[Path, Wanted], DataFiles] | None
-# All formats. The first opens a path for `fit`, which reads rows in blocks. The second reads a file for the command
-# line, with its labels and names, whole where it is small or must be. None where only the other knows the format.
+# All formats, by the ending of the file name, each with two functions. The first opens a path for `fit`, which reads
+# rows in blocks. The second reads a file for the command line, with labels and names. None means: not supported there.
 _FORMATS: dict[str, tuple[_Open, _Read]] = {
     ".npy": (NpyFile, read_npy),
     **dict.fromkeys(TABLE_SUFFIXES, (ParquetRows, read_table)),
@@ -78,18 +78,19 @@ def _is_a(thing: Any, library: str, kind: str) -> bool:
 def _open_path(given: str | Path) -> ViewReader:
     path = Path(given)
     file, _, dataset = str(given).partition(DATASET_MARK)
-    if dataset and Path(file).suffix in HDF5_SUFFIXES:
+    if dataset and Path(file).suffix.lower() in HDF5_SUFFIXES:
         return Hdf5Rows(file, dataset)
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {str(path.absolute())!r}")
-    if path.is_dir() and path.suffix not in (".zarr", ".npz"):
+    suffix = path.suffix.lower()
+    if path.is_dir() and suffix not in (".zarr", ".npz"):
         return _open_folder(path)
-    if path.suffix == ".npz":
+    if suffix == ".npz":
         raise ValueError(
             f"{path}: a .npz file can only be read whole; pass scipy.sparse.load_npz(path), or write it once as a "
             "folder with kedge.readers.sparse_files.save_csr(folder, matrix)"
         )
-    opens, _ = _FORMATS.get(path.suffix, (None, None))
+    opens, _ = _FORMATS.get(suffix, (None, None))
     if opens is None:
         raise ValueError(f"{str(path)!r} is of an unknown kind; accepted are {_ACCEPTED}")
     return opens(path)

@@ -157,7 +157,7 @@ def _table_paths(root: Path) -> list[Path]:
     if not root.exists():
         raise FileNotFoundError(f"there is no file or folder {root}")
     if not root.is_dir():
-        if root.suffix not in TABLE_SUFFIXES:
+        if root.suffix.lower() not in TABLE_SUFFIXES:
             raise ValueError(f"{root}: the name of a table must end in one of {', '.join(TABLE_SUFFIXES)}")
         return [root]
     inside = sorted(path for path in root.iterdir() if not path.name.startswith(("_", ".")))
@@ -165,7 +165,7 @@ def _table_paths(root: Path) -> list[Path]:
         if path.is_dir():
             kind = "a partition" if "=" in path.name else "a folder"
             raise ValueError(f"{root} holds {kind}, {path.name!r}; write all rows to files directly in the folder")
-    tables = [path for path in inside if path.suffix in TABLE_SUFFIXES]
+    tables = [path for path in inside if path.suffix.lower() in TABLE_SUFFIXES]
     if not tables:
         raise ValueError(f"{root} holds no table; names must end in one of {', '.join(TABLE_SUFFIXES)}")
     return tables
