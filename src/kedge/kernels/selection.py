@@ -32,6 +32,11 @@ def _on_graph(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda graph, *rest: function(_native.CommunityGraph(*graph), *rest)
 
 
+def _labels_on_graph(function: Callable[..., Any]) -> Callable[..., Any]:
+    # The extension's integers are another type of the same size, which shows when labels are printed.
+    return lambda graph, *rest: np.asarray(function(_native.CommunityGraph(*graph), *rest), dtype=np.int64)
+
+
 def expects_large_supports(hessian: PreparedHessian, linear: FloatArray, start: RowMatrix | None) -> bool:
     """Decide for a block of rows whether most anchors will carry weight, from the start or from a few of the rows."""
     n_rows, n_anchors = linear.shape
@@ -76,9 +81,9 @@ def available_kernels() -> dict[str, Kernel]:
             name="compiled",
             solve_rows=_solve_rows,
             smallest_columns=_native.smallest_columns,
-            find_communities=_on_graph(_native.find_communities),
+            find_communities=_labels_on_graph(_native.find_communities),
             merge_communities=_on_graph(_native.merge_communities),
-            move_nodes=_on_graph(_native.move_nodes),
+            move_nodes=_labels_on_graph(_native.move_nodes),
         )
         return {"compiled": compiled, "reference": REFERENCE}
     warn_user(
