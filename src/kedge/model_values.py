@@ -248,7 +248,7 @@ def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, facts: Any) ->
         if file.read(1) or facts != {"bytes": member.file_size, "sha256": digest.hexdigest()}:
             raise Refusal(f"{name} does not match its size and checksum")
     # NumPy's behaviour is undefined on bytes that are no values of their type.
-    if dtype.kind in "bU" and len(flat):
+    if dtype.kind in "Ub" and len(flat):
         bits = np.uint8 if dtype.kind == "b" else np.dtype(np.uint32).newbyteorder(dtype.byteorder)
         if flat.view(bits).max() > (1 if dtype.kind == "b" else _LAST_CHARACTER):
             raise Refusal(f"{name} holds values that are no {dtype}")
