@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from kedge.baselines.base import Array, Flags, Indices, SingleViewBaseline, as_dense, baseline, parameter
-from kedge.baselines.elastic_net import solve_elastic_nets
+from kedge.baselines.elastic_net import L1Block, supports
 from kedge.baselines.self_expression import Solved, cluster_coefficients, keep_largest_entries, solve_all_rows
 from kedge.core.rows import View
 from kedge.kernels.selection import default_threads
@@ -142,12 +142,22 @@ class ActiveSetSolver:
         return min(int(_GROWTH * size) + 1, self.X.shape[0] - 1) if in_use > _FULL_SHARE * size else size
 
     def _solve_active(self, vectors: Array, thresholds: Array, active: Indices, start: Array) -> tuple[Array, Flags]:
-        """Solve on the active sets; return coefficients and which rows are unsolved."""
+        """Solve on the active sets from ``start``, which is overwritten; return coefficients and which rows are unsolved."""
         grams, products = self._inner_products(vectors, active)
         diagonal = np.arange(active.shape[1])
         grams[:, diagonal, diagonal] += (thresholds * (1.0 - self.l1_share) / self.l1_share)[:, None]
-        steps = _STEPS_PER_MEMBER * active.shape[1]
-        return solve_elastic_nets(grams, products, thresholds, start, tol=self.tol, max_steps=steps)
+
+        def multiply(places: Indices, values: Array) -> Array:
+            columns, is_used = supports(values)
+            used = np.where(is_used, np.take_along_axis(values, columns, axis=1), 0.0)
+            return np.asarray(np.matmul(used[:, None, :], grams[places[:, None], columns])[:, 0, :])
+
+        def between(places: Indices, columns: Indices) -> Array:
+            return np.asarray(grams[places[:, None, None], columns[:, :, None], columns[:, None, :]])
+
+        block = L1Block(start, products, thresholds[:, None], self.tol, multiply, between)
+        _, is_open = block.finish(np.arange(len(start)), _STEPS_PER_MEMBER * active.shape[1])
+        return start, is_open
 
     def _inner_products(self, vectors: Array, active: Indices) -> tuple[Array, Array]:
         if sparse.issparse(self.X):

@@ -281,7 +281,19 @@ class ProximalSolver:
         if is_crowded.any():
             keep = keep_largest_of_sum_one if self.is_affine else keep_largest
             values[places[is_crowded]] = keep(values[places[is_crowded]], (most + 1) // 2, own[is_crowded])
-        return L1Block(self.products, self.is_affine, fidelity, self.tol, rows, values).finish(places, max_rounds)
+        block = L1Block(
+            values,
+            self.products.rows(rows),
+            np.full((len(values), 1), 1.0 / fidelity),
+            self.tol,
+            multiply=lambda _, some: self.products.multiply(some),
+            grams=lambda _, columns: self.products.between(columns),
+            own=np.arange(rows.start, rows.stop),
+            is_affine=self.is_affine,
+            n_gathered=self.products.X.shape[1],
+        )
+        n_rounds, is_open = block.finish(places, max_rounds)
+        return n_rounds, int(np.count_nonzero(is_open))
 
     def _most_independent(self) -> int:
         """Return how many rows can be independent; one more if coefficients sum to one."""
