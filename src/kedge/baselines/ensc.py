@@ -142,7 +142,7 @@ class ActiveSetSolver:
         return min(int(_GROWTH * size) + 1, self.X.shape[0] - 1) if in_use > _FULL_SHARE * size else size
 
     def _solve_active(self, vectors: Array, thresholds: Array, active: Indices, start: Array) -> tuple[Array, Flags]:
-        """Solve on the active sets from ``start``, which is overwritten; return coefficients and which rows are unsolved."""
+        """Solve on the active sets, overwriting ``start``; return coefficients and which rows are unsolved."""
         grams, products = self._inner_products(vectors, active)
         diagonal = np.arange(active.shape[1])
         grams[:, diagonal, diagonal] += (thresholds * (1.0 - self.l1_share) / self.l1_share)[:, None]

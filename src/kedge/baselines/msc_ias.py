@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from kedge.baselines.affinity import cluster_affinity
 from kedge.baselines.base import Array, MultiViewBaseline, baseline, parameter
@@ -168,27 +168,14 @@ def solve_latent(target: Array, graph: sparse.csr_array, weight: float, n_views:
     if lam is below V over the largest eigenvalue of C W C.
     """
 
-    def multiply(points: Array) -> Array:
-        return n_views * points - weight * _centered(np.asarray(graph @ _centered(points)))
+    def multiply(flat: Array) -> Array:
+        points = flat.reshape(start.shape)
+        return np.asarray(n_views * points - weight * _centered(np.asarray(graph @ _centered(points)))).ravel()
 
-    solution = start.copy()
-    residual = target - multiply(solution)
-    direction = residual.copy()
-    squares = np.einsum("ij,ij->j", residual, residual)
-    enough = 1e-24 * np.einsum("ij,ij->j", target, target)
+    operator = LinearOperator((start.size, start.size), matvec=multiply, dtype=np.float64)
     # Errors fall by a constant factor per step that the bound on the weight keeps below 0.7.
-    for _ in range(200):
-        if (squares <= enough).all():
-            break
-        image = multiply(direction)
-        curvature = np.einsum("ij,ij->j", direction, image)
-        step = np.divide(squares, curvature, out=np.zeros_like(squares), where=curvature > 0)
-        solution += step * direction
-        residual -= step * image
-        previous, squares = squares, np.einsum("ij,ij->j", residual, residual)
-        direction *= np.divide(squares, previous, out=np.zeros_like(squares), where=previous > 0)
-        direction += residual
-    return solution
+    found, _ = cg(operator, target.ravel(), x0=start.ravel(), rtol=1e-12, maxiter=200)
+    return np.asarray(found.reshape(start.shape))
 
 
 def dependence_of(latent: Array, similarity: sparse.csr_array) -> float:

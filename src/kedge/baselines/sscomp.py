@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
@@ -21,17 +20,15 @@ from kedge.parameters import COUNT, NOT_NEGATIVE, one_of
 _GRAM_ROWS = 512
 # Picks of a row in the authors' program.
 _USUAL_PICKS = 10
-# Half the gap from 1 to the next number in single precision: the largest relative error of one rounding.
-_SINGLE_ROUNDING = 2.0**-24
+# Half the gap from 1 to the next number: the largest relative error of one rounding.
+_ROUNDING = 2.0**-53
 # Bytes of correlations worked on at a time: few enough for the cache, enough for fast products.
 _TILE_BYTES = 1 << 24
-# If single precision cannot tell more candidates apart, a row is compared with all rows in double precision.
-_MOST_CANDIDATES = 32
 # Bytes of the orthonormal bases of a block of rows, and its most rows.
 _BASES_BYTES, _MOST_BLOCK_ROWS = 1 << 25, 512
 # Up to this many features a row counts as narrow.
 _NARROW = 64
-_MOST_GRAM_BYTES = 1 << 31
+_MOST_GRAM_BYTES = 1 << 32
 # A residual this small relative to its row is rounding, and so is a correlation relative to both vectors.
 _NOTHING_LEFT = 1e-14
 
@@ -49,7 +46,7 @@ class SSCOMP(SingleViewBaseline):
     with what is left. Rows of one subspace find each other, because they rebuild each other with few picks. O(s d n^2)
     time for s picks of d features, in blocks on all processors: 20,000 rows of 9 features take seconds. O(s n) memory
     beside blocks of a fixed size, so time is the limit. Rows of more than 64 features, or sparse ones, take n^2 numbers
-    of single precision more while these fit in 2 GiB, which saves most of the time.
+    more while these fit in 4 GiB, which saves most of the time.
 
     A row is never picked twice, and a row that correlates with no other, such as a zero row, has no coefficients. Equal
     rows pick each other and are done, so they can become components of their own. If the graph has more components than
@@ -81,13 +78,13 @@ class SSCOMP(SingleViewBaseline):
     scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # The picks and the graph or the Lanczos vectors, X scaled and in single precision, one block of rows per
-        # thread, and for wide rows the Gram matrix in single precision.
+        # The picks and the graph or the Lanczos vectors, X scaled, one block of rows per thread, and for wide rows the
+        # Gram matrix.
         n_nonzero = min(self._most_picks(n_features), n_samples - 1, n_features)
-        per_row = 50 * n_nonzero + 8 * max(4 * self.n_clusters, 40) + 12 * n_features
-        gram = 4 * n_samples**2 if wants_gram(n_samples, n_features, False) else 0
+        per_row = 50 * n_nonzero + 8 * max(4 * self.n_clusters, 40) + 8 * n_features
+        gram = 8 * n_samples**2 if wants_gram(n_samples, n_features, False) else 0
         block_rows = _rows_per_block(n_features, max(n_nonzero, 1))
-        block = 16 * block_rows * n_nonzero * n_features + 3 * min(4 * block_rows * n_samples, _TILE_BYTES)
+        block = 16 * block_rows * n_nonzero * n_features + 3 * min(8 * block_rows * n_samples, _TILE_BYTES)
         return n_samples * per_row + gram + default_threads() * block
 
     def _most_picks(self, n_features: int) -> int:
@@ -122,8 +119,8 @@ def pursue_rows(X: View, n_nonzero: int, threshold: float, *, n_threads: int | N
 
 
 def wants_gram(n_rows: int, n_features: int, is_sparse: bool) -> bool:
-    """Say whether a Gram matrix of single precision is worth its memory, at most 2 GiB."""
-    return (is_sparse or n_features > _NARROW) and 4 * n_rows**2 <= _MOST_GRAM_BYTES
+    """Say whether a Gram matrix is worth its memory, at most 4 GiB."""
+    return (is_sparse or n_features > _NARROW) and 8 * n_rows**2 <= _MOST_GRAM_BYTES
 
 
 def _rows_per_block(n_features: int, n_nonzero: int) -> int:
@@ -131,22 +128,20 @@ def _rows_per_block(n_features: int, n_nonzero: int) -> int:
 
 
 class _Atoms:
-    """The rows that others are rebuilt from, their lengths, and both in single precision."""
+    """The rows that others are rebuilt from, and their lengths."""
 
     def __init__(self, X: View) -> None:
         self.X, self.norms = X, row_norms(X)
-        # Lengths of at most one, so that single precision cannot overflow.
-        self.single = (X * (1.0 / (self.norms.max(initial=0.0) or 1.0))).astype(np.float32)
         n_rows, n_features = X.shape
         # Inner products of all rows, unless they are computed when needed.
-        self.gram: NDArray[np.float32] | None = None
+        self.gram: Array | None = None
         if wants_gram(n_rows, n_features, sparse.issparse(X)):
-            self.gram = np.empty((n_rows, n_rows), dtype=np.float32)
+            self.gram = np.empty((n_rows, n_rows))
 
     def fill_gram(self, rows: slice) -> None:
         """Compute the inner products of a block of rows with itself and all later rows, and mirror them."""
         assert self.gram is not None
-        products = as_dense(self.single[rows] @ self.single[rows.start :].T)
+        products = as_dense(self.X[rows] @ self.X[rows.start :].T)
         self.gram[rows, rows.start :] = products
         self.gram[rows.stop :, rows] = products[:, rows.stop - rows.start :].T
 
@@ -208,7 +203,7 @@ def _pursue_block(atoms: _Atoms, rows: slice, n_nonzero: int, threshold: float) 
         state.open = state.open[is_open]
         if not len(state.open):
             break
-        per_tile = max(1, _TILE_BYTES // (4 * atoms.X.shape[0]))
+        per_tile = max(1, _TILE_BYTES // (8 * atoms.X.shape[0]))
         tiles = [state.open[tile] for tile in gen_batches(len(state.open), per_tile)]
         best = [_best_atoms(atoms, state, places, step) for places in tiles]
         picks, values = (np.concatenate(parts) for parts in zip(*best, strict=True))
@@ -219,48 +214,23 @@ def _pursue_block(atoms: _Atoms, rows: slice, n_nonzero: int, threshold: float) 
 
 
 def _best_atoms(atoms: _Atoms, state: _Pursuit, places: Indices, step: int) -> tuple[Indices, Array]:
-    """Return the row with the largest absolute correlation with each residual, and that value; ties go to the first.
-
-    Single precision finds the candidates. A bound on its rounding tells which rows may be the best, and these are
-    compared in double precision.
-    """
-    own, residuals, order = state.rows[places], state.residuals[places], np.arange(len(places))
+    """Return the row with the largest absolute correlation with each residual, and that value; ties go to the first."""
+    own, residuals = state.rows[places], state.residuals[places]
     barred = np.concatenate([own[:, None], state.supports[places, :step]], axis=1)
+    # A bound on the rounding tells which rows may be the best. Each of d products and sums may be off by one rounding.
+    slack = (atoms.X.shape[1] + step + 4) * _ROUNDING * atoms.norms.max()
     if atoms.gram is None:
-        units = (residuals / np.linalg.norm(residuals, axis=1)[:, None]).astype(np.float32)
-        sizes = np.asarray(units @ atoms.single.T)
-        # Each of d products and sums and both conversions may be off by one rounding.
-        slack = np.full(len(units), (atoms.X.shape[1] + 4) * _SINGLE_ROUNDING)
+        sizes = np.abs((atoms.X @ residuals.T).T)
+        slack = slack * np.linalg.norm(residuals, axis=1)
     else:
         # Products of a residual are those of its row less those of its picks.
         weights = state.coefficients(places, step)
-        factors = np.concatenate([np.ones((len(own), 1)), -weights], axis=1).astype(np.float32)
+        factors = np.concatenate([np.ones((len(own), 1)), -weights], axis=1)
         pointers = np.arange(0, barred.size + 1, step + 1)
         shape = (len(own), len(atoms.gram))
-        sizes = sparse.csr_array((factors.ravel(), barred.ravel(), pointers), shape=shape) @ atoms.gram
-        slack = (atoms.X.shape[1] + step + 4) * _SINGLE_ROUNDING * (1.0 + np.abs(weights).sum(axis=1))
-    np.abs(sizes, out=sizes)
-    sizes[order[:, None], barred] = -1.0
-    least = (sizes.max(axis=1) - 2.0 * slack).astype(np.float32)
-    rows, candidates = np.divmod(np.flatnonzero(sizes >= least[:, None]), sizes.shape[1])
-    is_crowded = np.bincount(rows, minlength=len(own)) > _MOST_CANDIDATES
-    rows, candidates = rows[~is_crowded[rows]], candidates[~is_crowded[rows]]
-    picks, values = np.zeros(len(own), dtype=np.intp), np.full(len(own), -1.0)
-    exact = np.abs(_products(atoms.X[candidates], residuals[rows]))
-    exact[(candidates[:, None] == barred[rows]).any(axis=1)] = -1.0
-    best_first = np.lexsort((candidates, -exact, rows))
-    first = best_first[np.unique(rows[best_first], return_index=True)[1]]
-    picks[rows[first]], values[rows[first]] = candidates[first], exact[first]
-    crowded = np.flatnonzero(is_crowded)
-    correlations = np.abs(np.asarray(atoms.X @ residuals[crowded].T).T)
-    correlations[order[: len(crowded), None], barred[crowded]] = -1.0
-    picks[crowded] = correlations.argmax(axis=1)
-    values[crowded] = correlations[order[: len(crowded)], picks[crowded]]
-    return picks, values
-
-
-def _products(rows: View, vectors: Array) -> Array:
-    """Return the inner product of each row with the vector in its place."""
-    if sparse.issparse(rows):
-        return np.asarray(rows.multiply(vectors).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", rows, vectors))
+        sizes = np.abs(sparse.csr_array((factors.ravel(), barred.ravel(), pointers), shape=shape) @ atoms.gram)
+        slack = slack * (atoms.norms[own] + np.einsum("ij,ij->i", np.abs(weights), atoms.norms[barred[:, 1:]]))
+    sizes[np.arange(len(own))[:, None], barred] = -1.0
+    picks = (sizes >= (sizes.max(axis=1) - 2.0 * slack)[:, None]).argmax(axis=1)
+    chosen = atoms.X[picks]
+    return picks, np.abs(np.asarray((chosen * residuals).sum(axis=1)).ravel())
