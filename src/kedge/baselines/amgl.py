@@ -31,9 +31,8 @@ class AMGL(MultiViewBaseline):
     """Auto-weighted multiple graph learning: one spectral embedding shared by the neighbour graphs of all views.
 
     Every view gets a graph between rows and their nearest neighbours. The embedding F minimises the sum over views of
-    sqrt(tr(F' L_v F)), where L_v is the normalised Laplacian. That equals a weighted sum of Laplacians whose weights
-    follow from F, so both are found in turn, and k-means clusters the rows of F. The neighbour search takes O(n^2 d)
-    time for n rows and d features. Memory grows with n: 24 GB would hold some millions of rows; 30,000 take minutes.
+    sqrt(tr(F' L_v F)), where L_v is the normalised Laplacian. Weights of the Laplacians follow from F, so both are
+    found in turn, and k-means clusters the rows of F. O(n^2 d) time for n rows and d features: 30,000 take minutes.
 
     A view whose graph has as many components as there are clusters costs nothing and takes over; a warning says so. The
     authors do not scale views, and their release divides by zero if all neighbours are equally far; here these have
@@ -149,8 +148,7 @@ def neighbor_graph(view: View, n_neighbors: int) -> sparse.csr_array:
 
 def _normalized(graph: sparse.csr_array) -> sparse.csr_array:
     """Return D^(-1/2) W D^(-1/2); every row has neighbours, so that no sum is zero."""
-    scale = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
-    diagonal = sparse.dia_array((scale[None, :], [0]), shape=graph.shape)
+    diagonal = sparse.diags_array(1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel()))
     return sparse.csr_array(diagonal @ graph @ diagonal)
 
 

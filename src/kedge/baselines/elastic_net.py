@@ -5,9 +5,8 @@ For inner products p, a Gram matrix H and a threshold t the problem is
     min_c  c'Hc / 2 - p'c + t ||c||_1.
 
 At the optimum the slope p - Hc is t sign(c) where c is not zero, and at most t in size elsewhere. A step goes toward
-the minimum for the present signs until a sign would change. Once the coordinates in use are settled, the one that
-violates the condition most enters. Both only go downhill. (Compare the feature-sign search of Lee, Battle, Raina and
-Ng, "Efficient sparse coding algorithms", NIPS 2006.)
+the minimum for the present signs until a sign would change. Once the entries in use are settled, the one that violates
+the condition most enters (Lee, Battle, Raina and Ng, "Efficient sparse coding algorithms", NIPS 2006).
 """
 
 from collections.abc import Callable

@@ -10,7 +10,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 
 from kedge.baselines import self_expression as rebuilt
-from kedge.baselines.base import Array, Flags, Indices, SingleViewBaseline, baseline, parameter
+from kedge.baselines.base import Array, Flags, Indices, RowGraphBaseline, baseline, parameter
 from kedge.baselines.elastic_net import L1Block
 from kedge.core.rows import View
 from kedge.parameters import COUNT, POSITIVE, one_of
@@ -33,16 +33,14 @@ _MAX_STEPS = 200
     grid={"fidelity": [20.0, 800.0]},
     grid_source="values in the authors' programs",
 )
-class SSC(SingleViewBaseline):
+class SSC(RowGraphBaseline):
     """Sparse subspace clustering: rows rebuilt from few others under an l1 penalty, then spectral clustering.
 
     The l1 norm picks few rows, and the cheapest ones lie in the row's own subspace. The alternating direction method of
     multipliers (ADMM) solves it. O(n^2 d) time per step if there are less than half as many features d as rows, O(n^3)
-    otherwise; a few hundred steps. Memory holds the nonzero coefficients, and three n x n matrices if there are more
-    features or X is sparse: about 30,000 rows on 24 GB then. Thousands of rows take minutes.
-
-    The authors' program also empties the diagonal of the copy that fits the rows, and stops as soon as the copies
-    agree. This class does neither, so the coefficients solve the stated problem.
+    otherwise. Memory holds the nonzero coefficients, and three n x n matrices if there are more features or X is
+    sparse: about 30,000 rows on 24 GB then. Unlike in the authors' program, steps go on until the coefficients solve
+    the stated problem.
 
     Parameters
     ----------
@@ -66,8 +64,6 @@ class SSC(SingleViewBaseline):
     ----------
     coefficients_ : CSR array of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i; the diagonal is empty.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
     n_iter_ : int
         Steps taken.
 
@@ -83,7 +79,6 @@ class SSC(SingleViewBaseline):
     step: float | None = parameter(POSITIVE, None, default=None)
     max_iter: int = parameter(COUNT, default=2000)
     tol: float = parameter(POSITIVE, default=2e-4)
-    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         return rebuilt.l1_block_memory(n_samples, n_features, n_nonzero=n_features, n_matrices=3)
@@ -92,8 +87,7 @@ class SSC(SingleViewBaseline):
         products, weight = rebuilt.prepare_l1(X, self.fidelity, self.affine)
         step = min(self.fidelity, rebuilt.LARGEST_STEP) if self.step is None else self.step
         solver = rebuilt.AdmmSolver(products, weight, step, self.affine, self.max_iter, self.tol)
-        block_rows, advice = rebuilt.rows_per_block(X.shape[0]), "raise max_iter or tol, or lower fidelity"
-        coefficients, n_iter = rebuilt.solve_all_rows(solver.solve, X.shape[0], block_rows, advice)
+        coefficients, n_iter = rebuilt.solve_all_rows(solver.solve, X.shape[0], rebuilt.L1_ADVICE)
         kept = rebuilt.keep_largest_entries(coefficients, share=self.kept_share)
         found = rebuilt.cluster_coefficients(kept, self.n_clusters, random_state)
         return found | {"coefficients_": coefficients, "n_iter_": n_iter}
@@ -105,16 +99,15 @@ class SSC(SingleViewBaseline):
     grid={"fidelity": [20.0, 800.0]},
     grid_source="values in the authors' programs",
 )
-class ESSC(SingleViewBaseline):
+class ESSC(RowGraphBaseline):
     """Efficient sparse subspace clustering: rows rebuilt from few others by proximal gradient steps, then a graph.
 
     This solves the problem of :class:`SSC` under an l1 penalty by accelerated proximal gradient steps, also if
     coefficients sum to one; or, with a limit on the number of coefficients instead (l0), it finds a local optimum.
-    O(n^2 d) time per step if there are less than half as many features d as rows, O(n^3) otherwise; tens to hundreds of
-    steps. Under the l1 penalty an active-set method, our addition, finishes rows that use few others, once their steps
-    have cost as much as it would. Memory holds the nonzero coefficients, and one n x n matrix if there are more
-    features or X is sparse: about 50,000 rows on 24 GB then. Thousands of rows take minutes. The authors' program ends
-    with the coefficients; the graph is that of SSC.
+    O(n^2 d) time per step if there are less than half as many features d as rows, O(n^3) otherwise. Under the l1
+    penalty an active-set method, our addition, finishes rows that use few others. Memory holds the nonzero
+    coefficients, and one n x n matrix if there are more features or X is sparse: about 50,000 rows on 24 GB then.
+    Thousands of rows take minutes. The authors' program ends with the coefficients; the graph is that of SSC.
 
     Parameters
     ----------
@@ -141,8 +134,6 @@ class ESSC(SingleViewBaseline):
     ----------
     coefficients_ : CSR array of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i; the diagonal is empty.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
     n_iter_ : int
         Steps and active-set rounds taken.
 
@@ -159,7 +150,6 @@ class ESSC(SingleViewBaseline):
     affine: bool = parameter("boolean", default=False)
     max_iter: int | None = parameter(COUNT, None, default=None)
     tol: float | None = parameter(POSITIVE, None, default=None)
-    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         n_matrices = 3 if self.solver == "admm" else 1 + self.affine
@@ -169,8 +159,7 @@ class ESSC(SingleViewBaseline):
     def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         if (self.penalty, self.solver) not in _DEFAULTS:
             raise ValueError("solver='admm' is for penalty='l1' only; use solver='proximal' for 'l0'")
-        block_rows, advice = rebuilt.rows_per_block(X.shape[0]), "raise max_iter or tol, or lower fidelity"
-        coefficients, n_iter = rebuilt.solve_all_rows(self._solver(X), X.shape[0], block_rows, advice)
+        coefficients, n_iter = rebuilt.solve_all_rows(self._solver(X), X.shape[0], rebuilt.L1_ADVICE)
         return rebuilt.cluster_coefficients(coefficients, self.n_clusters, random_state) | {"n_iter_": n_iter}
 
     def _solver(self, X: View) -> Callable[[slice], rebuilt.Solved]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from kedge.baselines.affinity import cluster_affinity, symmetric_graph
-from kedge.baselines.base import Array, Labels, LabelsNewRows, SingleViewBaseline, as_dense, baseline, parameter
+from kedge.baselines.base import Array, Labels, LabelsNewRows, RowGraphBaseline, as_dense, baseline, parameter
 from kedge.core.rows import View
 from kedge.kernels.selection import one_thread_per_library
 from kedge.parameters import COUNT, POSITIVE, one_of
@@ -26,12 +26,11 @@ _BATCH_ENTRIES = 2**20
     grid={"ridge": [0.001, 0.004, 0.01, 0.1, 1.0], "own_row": [False, True]},
     grid_source="around the values of the authors' programs (0.004 and 0.001)",
 )
-class LSR(SingleViewBaseline):
+class LSR(RowGraphBaseline):
     """Least squares regression: rows rebuilt from each other by ridge regression, then spectral clustering.
 
-    Rows of one subspace are correlated, so they get large coefficients on each other; the ridge spreads the weight over
-    all of them. O(n^3) time, or O(n^2 d) for d features fewer than n rows; three n x n matrices of memory, so about
-    30,000 rows on 24 GB.
+    Rows of one subspace get large coefficients on each other; the ridge spreads the weight over all of them. O(n^2 d)
+    time for n rows of d features, at most O(n^3); three n x n matrices of memory, so about 30,000 rows on 24 GB.
 
     Parameters
     ----------
@@ -45,8 +44,6 @@ class LSR(SingleViewBaseline):
     ----------
     coefficients_ : ndarray of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
 
     References
     ----------
@@ -56,7 +53,6 @@ class LSR(SingleViewBaseline):
 
     ridge: float = parameter(POSITIVE, default=0.004)
     own_row: bool = parameter("boolean", default=False)
-    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         return 8 * (3 * n_samples**2 + n_samples * n_features)
@@ -100,7 +96,7 @@ def ridge_coefficients(X: Any, ridge: float, *, own_row: bool) -> Array:
     grid={"ridge": [1e-4, 1e-3, 1e-2, *(round(0.1 * i, 1) for i in range(1, 11))]},
     grid_source="the authors' programs",
 )
-class SLSR(LabelsNewRows, SingleViewBaseline):
+class SLSR(LabelsNewRows, RowGraphBaseline):
     """Scalable least squares regression: LSR on a sample, and classification of the other rows by their residuals.
 
     A random sample of p rows is clustered as :class:`LSR` does, with ``own_row=False``. Every other row is rebuilt from
@@ -150,7 +146,8 @@ class SLSR(LabelsNewRows, SingleViewBaseline):
     ridge: float = parameter(POSITIVE, default=0.1)
     coding_ridge: float = parameter(POSITIVE, default=1e-6)
     residual: str = parameter(one_of("plain", "regularised"), default="plain")
-    scale: Any = parameter(default="l2")
+
+    _has_embedding: ClassVar[bool] = False
 
     in_sample_indices_: NDArray[np.intp] = field(init=False)
     in_sample_rows_: View = field(init=False)
@@ -196,8 +193,7 @@ def classify_by_residual(
 
     A row y is rebuilt as ``c K`` from the labelled rows K, with c minimising |y - c K|^2 + ridge |c|^2. It gets the
     class whose part of c alone leaves the smallest squared residual, which ``regularised`` divides by the squared
-    length of that part. Ties go to the first class. Rows that are orthogonal to all labelled rows, such as zero rows,
-    get the most frequent label.
+    length of that part. Ties go to the first class. Rows orthogonal to all labelled rows get the most frequent label.
     """
     classes, places = np.unique(known_labels, return_inverse=True)
     # Rows of one class are side by side, so that classes are slices.

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import cluster
 from sklearn.neighbors import kneighbors_graph
+from sklearn.preprocessing import StandardScaler
 
 from kedge.baselines import base
 from kedge.baselines.base import baseline, parameter
@@ -21,8 +22,7 @@ from kedge.user_warnings import warn_convergence
 class KMeans(base.LabelsNewRows, base.SingleViewBaseline):
     """k-means: every row belongs to the nearest of k means; scikit-learn's, with the interface of the other baselines.
 
-    O(n k d) time per round for n rows of d features, and memory for one more copy of X. Runs on as many threads as
-    scikit-learn takes.
+    O(n k d) time per round for n rows of d features, on as many threads as scikit-learn takes; one more copy of X.
 
     Parameters
     ----------
@@ -87,10 +87,9 @@ def run_kmeans(X: View, n_clusters: int, **options: Any) -> dict[str, Any]:
 class JoinedKMeans(base.LabelsNewRows, base.MultiViewBaseline):
     """k-means on the scaled views side by side.
 
-    Every view is scaled to unit energy, the views are joined to one matrix, and scikit-learn's k-means clusters its
-    rows. On some data no method for several views does better. O(n d k) time per round for n rows, d features in all
-    and k clusters; memory for three or four copies of X, so 24 GB hold about ten million rows of 100 features. If a
-    view is sparse, all views are joined to a sparse matrix.
+    On some data no method for several views does better. O(n d k) time per round for n rows, d features in all and k
+    clusters; memory for three or four copies of X, so 24 GB hold about ten million rows of 100 features. If a view is
+    sparse, all views are joined to a sparse matrix.
 
     Parameters
     ----------
@@ -153,9 +152,8 @@ def _with_short_indices(X: View) -> View:
 class SpectralClustering(base.SingleViewBaseline):
     """Spectral clustering of a neighbour graph or a Gaussian kernel; scikit-learn's, with the interface of the others.
 
-    k-means clusters the eigenvectors of the normalised graph between all rows. With neighbours it takes at most
-    O(n^2 d) time, for the search, and memory in proportion to n; with the kernel two n x n matrices, so about 38,000
-    rows on 24 GB. If the graph is in pieces, scikit-learn may mix their eigenvectors; a warning says so.
+    With neighbours it takes at most O(n^2 d) time and memory in proportion to n; with the kernel two n x n matrices, so
+    about 38,000 rows on 24 GB. If the graph is in pieces, scikit-learn may mix their eigenvectors; a warning says so.
 
     Parameters
     ----------
@@ -221,7 +219,5 @@ class SpectralClustering(base.SingleViewBaseline):
         if self.gamma is not None:
             return float(self.gamma)
         # The mean squared distance of two rows is twice the mean squared distance to the mean.
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        squares = float((X * X).sum()) / X.shape[0]
-        spread = 2.0 * (squares - float(mean @ mean))
+        spread = 2.0 * float(StandardScaler(with_mean=False).fit(X).var_.sum())
         return 0.5 / spread if spread > 0 else 1.0

@@ -1,7 +1,7 @@
 """SSC-OMP: every row rebuilt from a few others by orthogonal matching pursuit, then spectral clustering."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +10,8 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from kedge.baselines.affinity import cluster_affinity, symmetric_graph
-from kedge.baselines.base import Array, Indices, SingleViewBaseline, as_dense, baseline, parameter
+from kedge.baselines.base import Array, Indices, RowGraphBaseline, as_dense, baseline, parameter
+from kedge.baselines.graphs import rows_as_graph
 from kedge.baselines.self_expression import map_row_blocks
 from kedge.core.rows import View
 from kedge.kernels.selection import default_threads
@@ -39,14 +40,13 @@ _NOTHING_LEFT = 1e-14
     grid={"n_nonzero": [3, 5, 10], "threshold": [1e-6, 1e-3]},
     grid_source="around the values of the authors' programs (5 and 10; 1e-5 and 1e-6)",
 )
-class SSCOMP(SingleViewBaseline):
+class SSCOMP(RowGraphBaseline):
     """SSC-OMP: rows rebuilt from a few others by orthogonal matching pursuit, then spectral clustering.
 
     For each row the most correlated other row is picked, the row is fitted to all picks by least squares, and so on
-    with what is left. Rows of one subspace find each other, because they rebuild each other with few picks. O(s d n^2)
-    time for s picks of d features, in blocks on all processors: 20,000 rows of 9 features take seconds. O(s n) memory
-    beside blocks of a fixed size, so time is the limit. Rows of more than 64 features, or sparse ones, take n^2 numbers
-    more while these fit in 4 GiB, which saves most of the time.
+    with what is left. Rows of one subspace rebuild each other with few picks. O(s d n^2) time for s picks of d
+    features: 20,000 rows of 9 features take seconds. O(s n) memory, and n^2 numbers more for rows of more than 64
+    features, or sparse ones, while these fit in 4 GiB, which saves most of the time.
 
     A row is never picked twice, and a row that correlates with no other, such as a zero row, has no coefficients. Equal
     rows pick each other and are done, so they can become components of their own. If the graph has more components than
@@ -65,8 +65,6 @@ class SSCOMP(SingleViewBaseline):
     ----------
     coefficients_ : CSR array of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i; the diagonal is empty.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
 
     References
     ----------
@@ -75,7 +73,6 @@ class SSCOMP(SingleViewBaseline):
 
     n_nonzero: int | str = parameter(COUNT, one_of("auto"), default="auto")
     threshold: float = parameter(NOT_NEGATIVE, default=1e-6)
-    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # The picks and the graph or the Lanczos vectors, X scaled, one block of rows per thread, and for wide rows the
@@ -101,21 +98,19 @@ def pursue_rows(X: View, n_nonzero: int, threshold: float, *, n_threads: int | N
     """Return the CSR array C with X ~ C X, an empty diagonal and at most ``n_nonzero`` entries per row."""
     n_rows, n_features = X.shape
     n_nonzero = min(n_nonzero, n_rows - 1, n_features)
-    atoms = _Atoms(X)
-    if atoms.gram is not None:
-        map_row_blocks(atoms.fill_gram, n_rows, _GRAM_ROWS, n_threads=n_threads)
+    gram = None
+    if wants_gram(n_rows, n_features, sparse.issparse(X)):
+        gram = products = np.empty((n_rows, n_rows))
+
+        def fill(rows: slice) -> None:
+            products[rows] = as_dense(X[rows] @ X.T)
+
+        map_row_blocks(fill, n_rows, _GRAM_ROWS, n_threads=n_threads)
+    atoms = _Atoms(X, row_norms(X), gram)
     work = partial(_pursue_block, atoms, n_nonzero=n_nonzero, threshold=threshold)
     found = map_row_blocks(work, n_rows, _rows_per_block(n_features, n_nonzero), n_threads=n_threads)
-    supports = np.concatenate([block[0] for block in found])
-    weights = np.concatenate([block[1] for block in found])
-    is_used = weights != 0
-    pointers = np.concatenate([[0], np.cumsum(is_used.sum(axis=1))])
-    # Indices of 32 bits, if they suffice: some libraries take no others.
-    kind = np.int32 if pointers[-1] < 2**31 else np.int64
-    parts = weights[is_used], supports[is_used].astype(kind), pointers.astype(kind)
-    coefficients = sparse.csr_array(parts, shape=(n_rows, n_rows))
-    coefficients.sort_indices()
-    return coefficients
+    coefficients = sparse.vstack([rows_as_graph(*block, n_rows) for block in found], format="csr")
+    return sparse.csr_array(coefficients)
 
 
 def wants_gram(n_rows: int, n_features: int, is_sparse: bool) -> bool:
@@ -127,23 +122,12 @@ def _rows_per_block(n_features: int, n_nonzero: int) -> int:
     return int(np.clip(_BASES_BYTES // (8 * n_features * n_nonzero), 16, _MOST_BLOCK_ROWS))
 
 
-class _Atoms:
-    """The rows that others are rebuilt from, and their lengths."""
+class _Atoms(NamedTuple):
+    """The rows that others are rebuilt from, their lengths, and their inner products unless computed when needed."""
 
-    def __init__(self, X: View) -> None:
-        self.X, self.norms = X, row_norms(X)
-        n_rows, n_features = X.shape
-        # Inner products of all rows, unless they are computed when needed.
-        self.gram: Array | None = None
-        if wants_gram(n_rows, n_features, sparse.issparse(X)):
-            self.gram = np.empty((n_rows, n_rows))
-
-    def fill_gram(self, rows: slice) -> None:
-        """Compute the inner products of a block of rows with itself and all later rows, and mirror them."""
-        assert self.gram is not None
-        products = as_dense(self.X[rows] @ self.X[rows.start :].T)
-        self.gram[rows, rows.start :] = products
-        self.gram[rows.stop :, rows] = products[:, rows.stop - rows.start :].T
+    X: View
+    norms: Array
+    gram: Array | None
 
 
 class _Pursuit:
@@ -161,7 +145,8 @@ class _Pursuit:
         self.bases = np.zeros((*shape, X.shape[1]))  # Q of each row; zero where not yet used.
         self.triangles = np.tile(np.eye(n_nonzero), (shape[0], 1, 1))  # R of each row; the identity where not yet used.
         self.projections = np.zeros(shape)  # Q x of each row.
-        self.supports = np.zeros(shape, dtype=np.intp)  # Picked rows.
+        # Picked rows, in 32 bits because some libraries take no other indices.
+        self.supports = np.zeros(shape, dtype=np.int32)
 
     def coefficients(self, places: Indices, n_picks: int) -> Array:
         """Solve R c = Q x from the last coefficient to the first, all rows side by side."""
@@ -193,7 +178,7 @@ class _Pursuit:
         self.supports[places, step] = picks
 
 
-def _pursue_block(atoms: _Atoms, rows: slice, n_nonzero: int, threshold: float) -> tuple[Indices, Array]:
+def _pursue_block(atoms: _Atoms, rows: slice, n_nonzero: int, threshold: float) -> tuple[Any, Array]:
     """Rebuild a block of rows from a few others each; return the picks and their weights."""
     state = _Pursuit(atoms.X, rows, n_nonzero)
     lengths = atoms.norms[rows]
@@ -220,7 +205,7 @@ def _best_atoms(atoms: _Atoms, state: _Pursuit, places: Indices, step: int) -> t
     # A bound on the rounding tells which rows may be the best. Each of d products and sums may be off by one rounding.
     slack = (atoms.X.shape[1] + step + 4) * _ROUNDING * atoms.norms.max()
     if atoms.gram is None:
-        sizes = np.abs((atoms.X @ residuals.T).T)
+        sizes = np.asarray(residuals @ atoms.X.T)
         slack = slack * np.linalg.norm(residuals, axis=1)
     else:
         # Products of a residual are those of its row less those of its picks.
@@ -228,8 +213,9 @@ def _best_atoms(atoms: _Atoms, state: _Pursuit, places: Indices, step: int) -> t
         factors = np.concatenate([np.ones((len(own), 1)), -weights], axis=1)
         pointers = np.arange(0, barred.size + 1, step + 1)
         shape = (len(own), len(atoms.gram))
-        sizes = np.abs(sparse.csr_array((factors.ravel(), barred.ravel(), pointers), shape=shape) @ atoms.gram)
+        sizes = sparse.csr_array((factors.ravel(), barred.ravel(), pointers), shape=shape) @ atoms.gram
         slack = slack * (atoms.norms[own] + np.einsum("ij,ij->i", np.abs(weights), atoms.norms[barred[:, 1:]]))
+    np.abs(sizes, out=sizes)
     sizes[np.arange(len(own))[:, None], barred] = -1.0
     picks = (sizes >= (sizes.max(axis=1) - 2.0 * slack)[:, None]).argmax(axis=1)
     chosen = atoms.X[picks]
