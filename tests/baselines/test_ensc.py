@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet
 
 from kedge.baselines import EnSC, ensc
-from kedge.baselines.elastic_net import solve_elastic_nets
+from kedge.baselines.elastic_net import L1Block
 from kedge.baselines.ensc import ActiveSetSolver
 from kedge.baselines.self_expression import keep_largest_entries
 from kedge.datasets import make_union_of_subspaces
@@ -96,6 +96,19 @@ def test_twins_share_the_weight_and_zero_rows_have_none():
     assert np.isfinite(solve_all(X, 50.0, 1.0)).all()
 
 
+def solve_batch(grams, products, thresholds, start, max_rounds):
+    values = start.copy()
+    block = L1Block(
+        values,
+        products,
+        thresholds[:, None],
+        1e-10,
+        multiply=lambda places, some: np.matmul(some[:, None], grams[places])[:, 0],
+        grams=lambda places, columns: grams[places[:, None, None], columns[:, :, None], columns[:, None, :]],
+    )
+    return values, block.finish(np.arange(len(start)), max_rounds)[1]
+
+
 def test_batch_solver_drops_what_it_took_in_wrongly():
     rng = np.random.default_rng(0)
     factors = rng.normal(size=(40, 8, 6))
@@ -103,11 +116,11 @@ def test_batch_solver_drops_what_it_took_in_wrongly():
     products, thresholds = 3 * rng.normal(size=(40, 8)), rng.uniform(0.2, 2.0, size=40)
     # Starts with wrong signs all over.
     start = 5 * rng.normal(size=(40, 8))
-    found, is_open = solve_elastic_nets(grams, products, thresholds, start, tol=1e-10, max_steps=500)
+    found, is_open = solve_batch(grams, products, thresholds, start, 500)
     assert not is_open.any()
-    from_zero, _ = solve_elastic_nets(grams, products, thresholds, np.zeros_like(start), tol=1e-10, max_steps=500)
+    from_zero, _ = solve_batch(grams, products, thresholds, np.zeros_like(start), 500)
     np.testing.assert_allclose(found, from_zero, atol=1e-8)
-    _, unsolved = solve_elastic_nets(grams, products, thresholds, start, tol=1e-10, max_steps=1)
+    _, unsolved = solve_batch(grams, products, thresholds, start, 1)
     assert unsolved.any()
 
 

@@ -9,9 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler, normalize
 
 from kedge.baselines.amgl import AMGL
-from kedge.baselines.joined_kmeans import JoinedKMeans
 from kedge.baselines.lmvsc import LMVSC
 from kedge.baselines.msc_ias import MSC_IAS
+from kedge.baselines.sklearn_methods import JoinedKMeans
 from kedge.datasets import make_multiview
 from kedge.metrics import clustering_accuracy
 

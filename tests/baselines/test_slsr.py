@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
-from kedge.baselines import LSR, SLSR, slsr
-from kedge.baselines.slsr import classify_by_residual
+from kedge.baselines import LSR, SLSR, lsr
+from kedge.baselines.lsr import classify_by_residual
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
@@ -59,7 +59,7 @@ def test_new_rows_get_the_labels_of_the_release(subtests):
 @pytest.mark.parametrize("shape", [(40, 6), (20, 50)])
 @pytest.mark.parametrize("regularised", [False, True])
 def test_labels_are_those_of_the_smallest_residual(shape, regularised, monkeypatch):
-    monkeypatch.setattr(slsr, "_BATCH_ENTRIES", 3 * max(shape))
+    monkeypatch.setattr(lsr, "_BATCH_ENTRIES", 3 * max(shape))
     random = np.random.default_rng(0)
     known, labels = random.normal(size=shape), random.integers(0, 4, size=shape[0]) + 5
     rows = random.normal(size=(30, shape[1]))

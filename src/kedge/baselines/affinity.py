@@ -7,6 +7,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
 from kedge.baselines.base import Array, Labels, as_dense
@@ -39,12 +40,7 @@ def symmetric_graph(coefficients: Any, norm: Literal["l2", "max"] | None = None)
     """
     magnitudes = abs(coefficients)
     if norm is not None:
-        largest = np.sqrt((magnitudes**2).sum(axis=1)) if norm == "l2" else magnitudes.max(axis=1)
-        factors = reciprocal(as_dense(largest).ravel())
-        if sparse.issparse(magnitudes):
-            magnitudes.data *= np.repeat(factors, np.diff(magnitudes.indptr))
-        else:
-            magnitudes *= factors[:, None]
+        magnitudes = normalize(magnitudes, norm)
     if sparse.issparse(magnitudes):
         return sparse.csr_array(magnitudes + magnitudes.T)
     magnitudes += magnitudes.T.copy()
@@ -145,8 +141,6 @@ def _components_of_dense(affinity: Array) -> Labels:
             reached = np.zeros(len(affinity), dtype=bool)
             for row in front:
                 reached |= affinity[row] > 0
-                if reached.all():
-                    break
             front = np.flatnonzero(reached & (labels < 0))
     return labels
 

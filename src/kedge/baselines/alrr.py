@@ -8,7 +8,7 @@ from sklearn.utils.extmath import row_norms
 
 from kedge.baselines import lrr
 from kedge.baselines.affinity import cluster_affinity, lanczos_pairs, reciprocal, with_fixed_signs
-from kedge.baselines.base import Array, SingleViewBaseline, baseline, parameter
+from kedge.baselines.base import Array, RowGraphBaseline, baseline, parameter
 from kedge.core.labels import LABEL_STARTS, cluster_points, unit_rows
 from kedge.core.rows import View
 from kedge.parameters import COUNT, POSITIVE, one_of
@@ -32,7 +32,7 @@ _EQUAL = 1e-9
     grid_source="ours; the authors' is unknown",
     reconstruction=True,
 )
-class ALRR(SingleViewBaseline):
+class ALRR(RowGraphBaseline):
     """Accelerated low-rank representation: LRR with coefficients V T V', where V spans the leading directions of X.
 
     Only the small square matrix T is sought; its nuclear norm is that of the coefficients. O(n rank^2) time per
@@ -40,8 +40,7 @@ class ALRR(SingleViewBaseline):
     24 GB. Up to 10,000 rows the graph is that of :class:`LRR`, an n x n matrix of cosines to the fourth power. Above,
     it holds squared cosines and is never formed, so that spectral clustering is linear in the rows too.
 
-    The model and all constants are our reconstruction from the abstract of the paper and the constants of LRR's solver;
-    the authors published no code. The bound of the rank and the two powers are ours.
+    The authors published no code. The model and its constants are our reconstruction from the abstract of the paper.
 
     Parameters
     ----------
@@ -67,8 +66,6 @@ class ALRR(SingleViewBaseline):
         T; ``row_basis_ @ core_ @ row_basis_.T`` are the coefficients; row i of them rebuilds row i.
     row_basis_ : ndarray of shape (n_samples, rank)
         V, the leading left singular vectors of the scaled X.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
     n_iter_ : int
         Iterations of the solver; one for the formula.
 
@@ -84,7 +81,6 @@ class ALRR(SingleViewBaseline):
     graph: str = parameter(one_of("auto", "fourth_powers", "squares"), default="auto")
     max_iter: int = parameter(COUNT, default=1000)
     tol: float = parameter(POSITIVE, default=1e-6)
-    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Five n x rank matrices, or the graph; without a graph, Lanczos vectors and k-means.
@@ -166,7 +162,7 @@ def _leading_vectors(points: Array, count: int) -> Array:
     values = np.ones(1)
     # A Lanczos method can miss copies of an eigenvalue, which a graph in several parts has. So it is asked again, away
     # from what it found, until nothing larger than the last value wanted turns up.
-    while len(values) < count or not _is_complete(values, count):
+    while count > 1 and (len(values) <= count or values[-1] > np.sort(values)[-count] + _EQUAL):
         missing = max(count - len(values), 1)
         new_values, new_vectors = _deflated_pairs(points, scale, found, missing)
         values, found = np.concatenate([values, new_values]), np.column_stack([found, new_vectors])
@@ -175,11 +171,6 @@ def _leading_vectors(points: Array, count: int) -> Array:
     # Rounding, which unit rows would blow up.
     vectors[degrees <= 0] = 0.0
     return np.asarray(vectors)
-
-
-def _is_complete(values: Array, count: int) -> bool:
-    """Say whether a search after the first ``count`` values found nothing larger than they are."""
-    return (len(values) > count and values[-1] <= np.sort(values)[-count] + _EQUAL) or len(values) == count == 1
 
 
 def _deflated_pairs(points: Array, scale: Array, found: Array, count: int) -> tuple[Array, Array]:

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from kedge.baselines.affinity import SMALL_ORDER, with_fixed_signs
+from kedge.baselines.affinity import SMALL_ORDER, lanczos_pairs, with_fixed_signs
 from kedge.baselines.base import Array, Indices, Labels, MultiViewBaseline, baseline, parameter
 from kedge.baselines.graphs import weigh_neighbors
 from kedge.core.labels import cluster_points
@@ -23,10 +22,8 @@ _LEAST_COST = 1e-10
 _LEAST_PASSES = 3
 # Eigenvalues this near count as equal where vectors of several components compete.
 _EQUAL = 1e-12
-# Restarts of the Lanczos method per vector, and the residual, relative to the eigenvalue, at which it ends.
-_RESTARTS, _RESIDUAL = 1000, 1e-12
-# Share of chance in a start from given vectors, without which directions that they lack would never be found.
-_CHANCE = 1e-3
+# Residual, relative to the eigenvalue, at which the Lanczos method ends.
+_RESIDUAL = 1e-12
 
 
 @baseline("one embedding of the neighbour graphs of all views, weighted by themselves", cost="n^2 d")
@@ -34,9 +31,8 @@ class AMGL(MultiViewBaseline):
     """Auto-weighted multiple graph learning: one spectral embedding shared by the neighbour graphs of all views.
 
     Every view gets a graph between rows and their nearest neighbours. The embedding F minimises the sum over views of
-    sqrt(tr(F' L_v F)), where L_v is the normalised Laplacian. That equals a weighted sum of Laplacians whose weights
-    follow from F, so both are found in turn, and k-means clusters the rows of F. The neighbour search takes O(n^2 d)
-    time for n rows and d features. Memory grows with n: 24 GB would hold some millions of rows; 30,000 take minutes.
+    sqrt(tr(F' L_v F)), where L_v is the normalised Laplacian. Weights of the Laplacians follow from F, so both are
+    found in turn, and k-means clusters the rows of F. O(n^2 d) time for n rows and d features: 30,000 take minutes.
 
     A view whose graph has as many components as there are clusters costs nothing and takes over; a warning says so. The
     authors do not scale views, and their release divides by zero if all neighbours are equally far; here these have
@@ -113,13 +109,12 @@ class AMGL(MultiViewBaseline):
         """Return F, the costs tr(F' L_v F) of all passes, and the objectives; ``graphs`` are I - L_v."""
         components = find_components(sum(graphs[1:], start=graphs[0]))
         weights = np.full(len(graphs), 1.0 / len(graphs))
-        embedding: Any = None
         costs: list[Array] = []
         objective: list[float] = []
         for _ in range(self.max_iter):
             terms = [weight * graph for weight, graph in zip(weights / weights.sum(), graphs, strict=True)]
             mixture = sparse.csr_array(sum(terms[1:], start=terms[0]))
-            embedding = leading_eigenvectors(mixture, components, self.n_clusters, near=embedding)[1]
+            embedding = leading_eigenvectors(mixture, components, self.n_clusters)[1]
             costs.append(np.array([_cost(embedding, graph) for graph in graphs]))
             weights = 0.5 / np.sqrt(costs[-1])
             objective.append(float(np.sqrt(costs[-1]).sum()))
@@ -153,8 +148,7 @@ def neighbor_graph(view: View, n_neighbors: int) -> sparse.csr_array:
 
 def _normalized(graph: sparse.csr_array) -> sparse.csr_array:
     """Return D^(-1/2) W D^(-1/2); every row has neighbours, so that no sum is zero."""
-    scale = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
-    diagonal = sparse.dia_array((scale[None, :], [0]), shape=graph.shape)
+    diagonal = sparse.diags_array(1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel()))
     return sparse.csr_array(diagonal @ graph @ diagonal)
 
 
@@ -171,20 +165,17 @@ def find_components(graph: sparse.csr_array) -> list[Indices]:
     return sorted(rows, key=len, reverse=True)
 
 
-def leading_eigenvectors(
-    matrix: sparse.csr_array, components: list[Indices], n_vectors: int, *, near: Array | None = None
-) -> tuple[Array, Array]:
+def leading_eigenvectors(matrix: sparse.csr_array, components: list[Indices], n_vectors: int) -> tuple[Array, Array]:
     """Return the largest eigenvalues of a symmetric nonnegative matrix, descending, and orthonormal eigenvectors.
 
     The largest eigenvalues of components can be equal, and a Lanczos method can miss vectors of a multiple eigenvalue.
     Within one component the largest is simple (Perron and Frobenius), so each component is solved on its own. The best
-    of all are taken; ties go to the larger component. Lanczos starts from ``near``, vectors of a similar matrix.
+    of all are taken; ties go to the larger component.
     """
     pairs: list[tuple[float, Indices, Array]] = []
     for rows in components:
         block = sparse.csr_array(matrix[rows][:, rows])
-        begin = None if near is None else near[rows]
-        values, vectors = _leading_of_block(block, min(n_vectors, len(rows)), begin)
+        values, vectors = _leading_of_block(block, min(n_vectors, len(rows)))
         pairs.extend((value, rows, vector) for value, vector in zip(values, vectors.T, strict=True))
     joined = np.array([value for value, _, _ in pairs])
     # A stable sort keeps the larger component first if eigenvalues are equal up to rounding.
@@ -196,26 +187,10 @@ def leading_eigenvectors(
     return joined[best], found
 
 
-def _leading_of_block(block: sparse.csr_array, wanted: int, near: Array | None) -> tuple[Array, Array]:
+def _leading_of_block(block: sparse.csr_array, wanted: int) -> tuple[Array, Array]:
     order = block.shape[0]
     if order <= SMALL_ORDER or 4 * wanted >= order:
         values, vectors = linalg.eigh(block.toarray(), subset_by_index=[order - wanted, order - 1])
     else:
-        width, rounds = min(order - 1, max(4 * wanted, 60)), _RESTARTS * wanted
-        start = _start(order, near)
-        try:
-            values, vectors = eigsh(block, k=wanted, which="LA", v0=start, ncv=width, maxiter=rounds, tol=_RESIDUAL)
-        except ArpackNoConvergence:
-            warn_convergence(
-                f"the Lanczos method did not converge on a component of {order} rows, so all eigenvectors were "
-                "computed: eigenvalues lie too close to each other; let rows use more neighbours"
-            )
-            values, vectors = linalg.eigh(block.toarray(), subset_by_index=[order - wanted, order - 1])
+        values, vectors = lanczos_pairs(lambda vector: block @ vector, order, wanted, tol=_RESIDUAL)
     return values[::-1], with_fixed_signs(vectors)[:, ::-1]
-
-
-def _start(order: int, near: Array | None) -> Array:
-    chance = np.random.RandomState(0).uniform(-1, 1, order)
-    if near is None or not near.any():
-        return chance
-    return np.asarray(near.sum(axis=1) + chance * (_CHANCE * np.linalg.norm(near) / np.linalg.norm(chance)))

@@ -54,6 +54,9 @@ _LAST_PARAMETERS = """
 _FIRST_ATTRIBUTES = """
     labels_ : ndarray of shape (n_samples,)
         Cluster of each row. Clusters are numbered by their first rows."""
+_EMBEDDING = """
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Leading eigenvectors of the normalised graph."""
 _VIEW_NAMES = """
     view_names_ : list of str
         Names of the views."""
@@ -164,7 +167,7 @@ def _complete(cls: type[Any], several: bool) -> str:
     last = (_SCALE_PER_VIEW if several else _SCALE).format(scale=cls.scale) + _LAST_PARAMETERS
     added = {
         "Parameters": (_FIRST_PARAMETERS + (_VIEWS if several else ""), last),
-        "Attributes": (_FIRST_ATTRIBUTES, _VIEW_NAMES if several else ""),
+        "Attributes": (_FIRST_ATTRIBUTES + (_EMBEDDING if cls._has_embedding else ""), _VIEW_NAMES if several else ""),
     }
     for name, (first, end) in added.items():
         heading = f"    {name}\n    {'-' * len(name)}"
@@ -207,6 +210,8 @@ class Baseline(ClusterMixin, BaseEstimator):
     # BLAS and OpenMP get one thread, because the last bits of sums depend on their number, and some methods amplify
     # them. Methods that are scikit-learn's own run as their users know them.
     _one_thread: ClassVar[bool] = True
+    # Whether ``embedding_`` is documented as the leading eigenvectors of a graph between rows.
+    _has_embedding: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     def __sklearn_tags__(self) -> Any:
@@ -296,6 +301,15 @@ class SingleViewBaseline(Baseline):
         scaling = learn_array_scaling(self.scale, arrays[0], to_unit_rows=True)
         # Unit rows of the only view have length one exactly.
         return [ViewScaling("l2") if scaling.kind == "l2" else scaling]
+
+
+@dataclass(eq=False, repr=False)
+class RowGraphBaseline(SingleViewBaseline):
+    """Base of the methods for subspaces, which cut a graph between rows of unit length."""
+
+    scale: Any = field(default="l2", kw_only=True)
+
+    _has_embedding: ClassVar[bool] = True
 
 
 @dataclass(eq=False, repr=False)

@@ -5,17 +5,16 @@ For inner products p, a Gram matrix H and a threshold t the problem is
     min_c  c'Hc / 2 - p'c + t ||c||_1.
 
 At the optimum the slope p - Hc is t sign(c) where c is not zero, and at most t in size elsewhere. A step goes toward
-the minimum for the present signs until a sign would change. Once the coordinates in use are settled, the one that
-violates the condition most enters. Both only go downhill. (Compare the feature-sign search of Lee, Battle, Raina and
-Ng, "Efficient sparse coding algorithms", NIPS 2006.)
+the minimum for the present signs until a sign would change. Once the entries in use are settled, the one that violates
+the condition most enters (Lee, Battle, Raina and Ng, "Efficient sparse coding algorithms", NIPS 2006).
 """
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from kedge.baselines.base import Array, Flags, Indices
-from kedge.baselines.self_expression import SelfProducts
 
 # Keeps linear systems solvable where rows in use depend on each other. It shortens steps but does not move the
 # solution. Along directions in which the error stays the same, steps remain long and end where an entry is zero.
@@ -26,67 +25,8 @@ _MAX_IDLE = 20
 _GATHERED_BYTES = 1 << 22
 
 
-def solve_elastic_nets(
-    grams: Array, products: Array, thresholds: Array, start: Array, *, tol: float, max_steps: int
-) -> tuple[Array, Flags]:
-    """Solve a batch of problems: H of shape (b, m, m), p and the first coefficients (b, m), positive t (b,).
-
-    Returns coefficients, and which problems violate the condition by more than ``tol`` times t.
-    """
-    values = start.copy()
-    rows = np.arange(len(values))
-    for _ in range(max_steps):
-        slopes = _slopes(grams, products, values, rows)
-        limits = thresholds[rows][:, None]
-        errors = np.where(
-            values[rows] != 0, np.abs(slopes - limits * np.sign(values[rows])), np.maximum(np.abs(slopes) - limits, 0.0)
-        )
-        is_left = errors.max(axis=1, initial=0.0) > tol * thresholds[rows]
-        rows, slopes, errors = rows[is_left], slopes[is_left], errors[is_left]
-        if not len(rows):
-            break
-        # A coordinate that enters before the others are settled can be thrown out at once, again and again.
-        is_settled = np.where(values[rows] != 0, errors, 0.0).max(axis=1, initial=0.0) <= tol * thresholds[rows]
-        _enter_worst(
-            grams, values, rows[is_settled], slopes[is_settled], errors[is_settled], thresholds[rows[is_settled]]
-        )
-        _step_within_signs(grams, products, values, rows, thresholds[rows])
-    is_open = np.zeros(len(values), dtype=bool)
-    is_open[rows] = True
-    return values, is_open
-
-
-def _slopes(grams: Array, products: Array, values: Array, rows: Indices) -> Array:
-    """Return p - Hc of some problems."""
-    places, is_used = _supports(values[rows])
-    used = np.where(is_used, np.take_along_axis(values[rows], places, axis=1), 0.0)
-    return np.asarray(products[rows] - np.matmul(used[:, None, :], grams[rows[:, None], places])[:, 0, :])
-
-
-def _enter_worst(grams: Array, values: Array, rows: Indices, slopes: Array, errors: Array, thresholds: Array) -> None:
-    """Move the zero coordinate with the largest error to its minimum; ``values`` is input and output."""
-    errors = np.where(values[rows] == 0, errors, 0.0)
-    worst = errors.argmax(axis=1)
-    order = np.arange(len(rows))
-    breaks = errors[order, worst] > 0
-    rows, worst, order = rows[breaks], worst[breaks], order[breaks]
-    slope = slopes[order, worst]
-    pull = np.sign(slope) * (np.abs(slope) - thresholds[order])
-    values[rows, worst] = pull / np.maximum(grams[rows, worst, worst], np.finfo(np.float64).tiny)
-
-
-def _step_within_signs(grams: Array, products: Array, values: Array, rows: Indices, thresholds: Array) -> None:
-    """Go toward the minimum for the present signs as far as they allow; ``values`` is input and output."""
-    places, is_used = _supports(values[rows])
-    now = np.where(is_used, np.take_along_axis(values[rows], places, axis=1), 0.0)
-    system = grams[rows[:, None, None], places[:, :, None], places[:, None, :]]
-    wanted = np.take_along_axis(products[rows], places, axis=1)
-    moved, _ = _move(now, np.sign(now), is_used, system, wanted, thresholds[:, None])
-    values[np.broadcast_to(rows[:, None], places.shape)[is_used], places[is_used]] = moved[is_used]
-
-
 def _move(
-    now: Array, signs: Array, is_used: Flags, grams: Array, products: Array, threshold: Any, sums: Array | None = None
+    now: Array, signs: Array, is_used: Flags, grams: Array, products: Array, threshold: Array, sums: Array | None
 ) -> tuple[Array, Flags]:
     """Return entries moved toward the minimum for their signs as far as these allow, and which of them would cross.
 
@@ -100,55 +40,56 @@ def _move(
     return np.where(is_crossing & (shares <= share), 0.0, now + share * change), is_crossing
 
 
+@dataclass
 class L1Block:
-    """Coefficients of a block of rows, rebuilt from all rows under an l1 penalty, on their way to the solution.
+    """Problems that are solved side by side, on their way to the solution; ``values`` is input and output.
 
-    Here t = 1 / fidelity, p is a row of G = X X' and H = G; the own entry stays zero. If entries sum to one, all slopes
-    are shifted by a constant. A round of a row takes O(w^3 + w^2 d) time for w entries in use, and O(n d) when all
-    others are checked (O(n w) if G is kept). Each round that changes a support goes downhill, so none comes back.
+    If entries sum to one, all slopes are shifted by a constant. A round of a problem takes O(w^3) time for w entries in
+    use, beside the products. Each round that changes a support goes downhill, so none comes back.
     """
 
-    def __init__(
-        self, products: SelfProducts, is_affine: bool, fidelity: float, tol: float, rows: slice, start: Array
-    ) -> None:
-        self.products, self.is_affine, self.tol = products, is_affine, tol
-        self.threshold = 1.0 / fidelity
-        self.own = np.arange(rows.start, rows.stop)
-        self.target = self.products.rows(rows)
-        self.values = start
+    values: Array  # Shape (b, m). c of every problem.
+    products: Array  # Shape (b, m). p.
+    thresholds: Array  # Shape (b, 1). t, positive.
+    tol: float  # Largest violation of the condition, in units of t.
+    multiply: Callable[[Indices, Array], Array]  # H c of some problems, from their places and c.
+    grams: Callable[[Indices, Indices], Array]  # The part of H between some columns of each of some problems.
+    own: Indices | None = None  # Shape (b,). Entry of each problem that stays zero.
+    is_affine: bool = False  # Whether entries sum to one.
+    n_gathered: int = 1  # Numbers that ``grams`` gathers per column.
 
-    def finish(self, places: Indices, max_rounds: int) -> tuple[int, int]:
-        """Solve these rows; return the rounds taken and how many rows are left unsolved."""
-        is_settled, n_idle = np.zeros(len(self.own), dtype=bool), np.zeros(len(self.own), dtype=np.intp)
-        n_given_up = n_rounds = 0
+    def finish(self, places: Indices, max_rounds: int) -> tuple[int, Flags]:
+        """Solve the problems in these places; return the rounds taken and which problems are left unsolved."""
+        count = len(self.values)
+        is_settled, is_open, n_idle = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool), np.zeros(count)
+        n_rounds = 0
         while len(places) and n_rounds < max_rounds:
             n_rounds += 1
-            entering, signs = np.full(len(self.own), -1), np.zeros(len(self.own))
+            entering, signs = np.full(count, -1), np.zeros(count)
             # An entry that enters before the others are settled can be thrown out at once, again and again.
             settled = places[is_settled[places]]
             errors, entering[settled], signs[settled] = self._violations(settled)
-            is_solved = np.zeros(len(self.own), dtype=bool)
+            is_solved = np.zeros(count, dtype=bool)
             is_solved[settled] = errors <= self.tol
             places = places[~is_solved[places]]
             is_full, is_changed = self._step(places, entering[places], signs[places])
             is_settled[places] = is_full
             n_idle[places] = np.where(is_changed, 0, n_idle[places] + 1)
-            n_given_up += int(np.count_nonzero(n_idle[places] > _MAX_IDLE))
+            is_open[places[n_idle[places] > _MAX_IDLE]] = True
             places = places[n_idle[places] <= _MAX_IDLE]
-        if len(places):
-            errors, _, _ = self._violations(places)
-            places = places[errors > self.tol]
-        return n_rounds, len(places) + n_given_up
+        is_open[places] = self._violations(places)[0] > self.tol
+        return n_rounds, is_open
 
     def _violations(self, places: Indices) -> tuple[Array, Indices, Array]:
         """Return the largest error of rows, the zero entry that violates the condition most or -1, and its sign."""
         values = self.values[places]
         order, is_used, signs = np.arange(len(places)), values != 0, np.sign(values)
-        slopes = (self.target[places] - self.products.multiply(values)) / self.threshold
+        slopes = (self.products[places] - self.multiply(places, values)) / self.thresholds[places]
         if self.is_affine:
             n_used = np.maximum(np.count_nonzero(is_used, axis=1), 1)
             slopes -= (np.where(is_used, slopes - signs, 0.0).sum(axis=1) / n_used)[:, None]
-        slopes[order, self.own[places]] = 0.0
+        if self.own is not None:
+            slopes[order, self.own[places]] = 0.0
         inside = np.where(is_used, np.abs(slopes - signs), 0.0).max(axis=1, initial=0.0)
         outside = np.where(is_used, 0.0, np.abs(slopes) - 1.0)
         worst = outside.argmax(axis=1) if len(places) else np.empty(0, dtype=np.intp)
@@ -164,7 +105,7 @@ class L1Block:
         # Rows with supports of like size go together, since all are padded to the largest.
         order = np.argsort(sizes, kind="stable")
         while len(order):
-            per_row = 8 * max(int(sizes[order[-1]]), 1) * max(self.products.X.shape[1], int(sizes[order[-1]]))
+            per_row = 8 * max(int(sizes[order[-1]]), 1) * max(self.n_gathered, int(sizes[order[-1]]))
             count = max(_GATHERED_BYTES // per_row, 1)
             part, order = order[-count:], order[:-count]
             is_full[part], is_changed[part] = self._step_part(places[part], entering[part], signs[part])
@@ -175,18 +116,18 @@ class L1Block:
         enters = entering >= 0
         signs = np.sign(values)
         signs[enters, entering[enters]] = entering_signs[enters]
-        columns, is_used = _supports(signs)
+        columns, is_used = supports(signs)
         now, signs = (np.where(is_used, np.take_along_axis(part, columns, axis=1), 0.0) for part in (values, signs))
-        wanted = np.take_along_axis(self.target[places], columns, axis=1)
+        wanted = np.take_along_axis(self.products[places], columns, axis=1)
         sums = (1.0 - now.sum(axis=1)) if self.is_affine else None
-        grams = _grams(self.products, columns)
-        moved, is_crossing = _move(now, signs, is_used, grams, wanted, self.threshold, sums)
+        grams = self.grams(places, columns)
+        moved, is_crossing = _move(now, signs, is_used, grams, wanted, self.thresholds[places], sums)
         self.values[np.broadcast_to(places[:, None], columns.shape)[is_used], columns[is_used]] = moved[is_used]
         is_changed = is_used & ((now != 0) != (moved != 0))
         return ~np.asarray(is_crossing.any(axis=1)), np.asarray(is_changed.any(axis=1))
 
 
-def _supports(signs: Array) -> tuple[Indices, Flags]:
+def supports(signs: Array) -> tuple[Indices, Flags]:
     """Return the places of nonzero entries of each row, padded to equal length, and which of them are real."""
     is_used = signs != 0
     counts = np.count_nonzero(is_used, axis=1)
@@ -195,14 +136,6 @@ def _supports(signs: Array) -> tuple[Indices, Flags]:
     columns = np.zeros((len(signs), width), dtype=np.intp)
     columns[is_real] = np.nonzero(is_used)[1]
     return columns, is_real
-
-
-def _grams(products: SelfProducts, columns: Indices) -> Array:
-    """Return the part of G between the columns of each row."""
-    if products.gram is not None:
-        return np.asarray(products.gram[columns[:, :, None], columns[:, None, :]])
-    gathered = products.X[columns]
-    return np.asarray(np.matmul(gathered, gathered.transpose(0, 2, 1)))
 
 
 def _newton_step(grams: Array, right: Array, is_used: Flags, sums: Array | None) -> Array:

@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from kedge.baselines.base import Array, Flags, Indices, SingleViewBaseline, as_dense, baseline, parameter
-from kedge.baselines.elastic_net import solve_elastic_nets
+from kedge.baselines.base import Array, Flags, Indices, RowGraphBaseline, as_dense, baseline, parameter
+from kedge.baselines.elastic_net import L1Block, supports
+from kedge.baselines.graphs import rows_as_graph
 from kedge.baselines.self_expression import Solved, cluster_coefficients, keep_largest_entries, solve_all_rows
 from kedge.core.rows import View
 from kedge.kernels.selection import default_threads
@@ -31,13 +32,12 @@ _SPARSE_BLOCK_ROWS = 16
     grid={"fidelity": [50.0, 200.0], "l1_share": [0.9, 1.0]},
     grid_source="values in the authors' programs",
 )
-class EnSC(SingleViewBaseline):
+class EnSC(RowGraphBaseline):
     """Elastic net subspace clustering: rows rebuilt from others under an elastic net, then spectral clustering.
 
     The l1 part picks few rows; the squared part spreads the weight over similar rows, which connects a subspace better.
     A row is solved on about a hundred other rows, the active set, and checked against all others, until none of them
-    could help. O(n^2 d) time per check, two to five checks per row, in blocks on all processors. Memory holds the kept
-    coefficients and some blocks, so time is the limit: about 20,000 rows in a minute or two.
+    could help. O(n^2 d) time per check, two to five checks per row: about 20,000 rows in a minute or two.
 
     Parameters
     ----------
@@ -56,8 +56,6 @@ class EnSC(SingleViewBaseline):
     ----------
     coefficients_ : CSR array of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i; the diagonal is empty.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
     n_iter_ : int
         Most active sets that a row needed.
 
@@ -71,7 +69,6 @@ class EnSC(SingleViewBaseline):
     l1_share: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.9)
     n_nonzero: int = parameter(COUNT, default=50)
     tol: float = parameter(POSITIVE, default=1e-6)
-    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Kept coefficients with their graph, and blocks of rows.
@@ -88,7 +85,7 @@ class EnSC(SingleViewBaseline):
             return keep_largest_entries(coefficients, self.n_nonzero), n_rounds, n_open
 
         block_rows = rows_per_turn(X.shape[0], X.shape[1], sparse.issparse(X))
-        coefficients, n_iter = solve_all_rows(solve, X.shape[0], block_rows, "raise tol or lower fidelity")
+        coefficients, n_iter = solve_all_rows(solve, X.shape[0], "raise tol or lower fidelity", block_rows)
         return cluster_coefficients(coefficients, self.n_clusters, random_state) | {"n_iter_": n_iter}
 
 
@@ -125,7 +122,7 @@ class ActiveSetSolver:
             n_rounds += 1
             start = np.take_along_axis(solution[places], active, axis=1)
             values, is_open = self._solve_active(vectors[places], thresholds[places], active, start)
-            mixture = _csr_rows(active, values, self.X.shape[0])
+            mixture = rows_as_graph(active, values, self.X.shape[0])
             solution[places] = mixture.toarray()
             sizes = self._correlation_sizes(vectors[places] - as_dense(mixture @ self.X), own[places])
             # Members of the active set are solved for; what is in use stays in it.
@@ -133,21 +130,28 @@ class ActiveSetSolver:
             outside = np.where(np.isinf(sizes), 0.0, sizes).max(axis=1)
             is_open |= outside > (1.0 + self.tol) * thresholds[places]
             places = places[is_open]
-            count = self._grow(count, values[is_open])
+            if np.count_nonzero(values[is_open], axis=1).max(initial=0) > _FULL_SHARE * count:
+                count = min(int(_GROWTH * count) + 1, self.X.shape[0] - 1)
             active = _strongest(sizes[is_open], count)
         return sparse.csr_array(solution), n_rounds, len(places)
 
-    def _grow(self, size: int, values: Array) -> int:
-        in_use = int(np.count_nonzero(values, axis=1).max(initial=0))
-        return min(int(_GROWTH * size) + 1, self.X.shape[0] - 1) if in_use > _FULL_SHARE * size else size
-
     def _solve_active(self, vectors: Array, thresholds: Array, active: Indices, start: Array) -> tuple[Array, Flags]:
-        """Solve on the active sets; return coefficients and which rows are unsolved."""
+        """Solve on the active sets, overwriting ``start``; return coefficients and which rows are unsolved."""
         grams, products = self._inner_products(vectors, active)
         diagonal = np.arange(active.shape[1])
         grams[:, diagonal, diagonal] += (thresholds * (1.0 - self.l1_share) / self.l1_share)[:, None]
-        steps = _STEPS_PER_MEMBER * active.shape[1]
-        return solve_elastic_nets(grams, products, thresholds, start, tol=self.tol, max_steps=steps)
+
+        def multiply(places: Indices, values: Array) -> Array:
+            columns, is_used = supports(values)
+            used = np.where(is_used, np.take_along_axis(values, columns, axis=1), 0.0)
+            return np.asarray(np.matmul(used[:, None, :], grams[places[:, None], columns])[:, 0, :])
+
+        def between(places: Indices, columns: Indices) -> Array:
+            return np.asarray(grams[places[:, None, None], columns[:, :, None], columns[:, None, :]])
+
+        block = L1Block(start, products, thresholds[:, None], self.tol, multiply, between)
+        _, is_open = block.finish(np.arange(len(start)), _STEPS_PER_MEMBER * active.shape[1])
+        return start, is_open
 
     def _inner_products(self, vectors: Array, active: Indices) -> tuple[Array, Array]:
         if sparse.issparse(self.X):
@@ -166,13 +170,6 @@ class ActiveSetSolver:
         sizes = np.abs((self.X @ vectors.T).T if sparse.issparse(self.X) else vectors @ self.X.T)
         sizes[np.arange(len(own)), own] = -1.0
         return np.asarray(sizes)
-
-
-def _csr_rows(columns: Indices, values: Array, n_columns: int) -> sparse.csr_array:
-    """Return rows with these values in these columns, which ascend."""
-    is_used = values != 0
-    pointers = np.concatenate([[0], np.cumsum(is_used.sum(axis=1))])
-    return sparse.csr_array((values[is_used], columns[is_used], pointers), shape=(len(columns), n_columns))
 
 
 def _strongest(sizes: Array, count: int) -> Indices:

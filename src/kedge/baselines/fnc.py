@@ -32,12 +32,10 @@ class FNC(SingleViewBaseline):
     Rows are joined with weights B to near anchors, the centres of groups of equal size. Rows that share anchors are
     similar: W = B diag(B'1)^(-1) B'. The normalised cut, the sum over clusters of within-cluster similarity over total
     similarity, is maximised over the labels themselves: every round moves all rows to where the tangent of the
-    objective is largest, so that it never falls. Time is O(n d log m) per round of the anchors, O(n m d) for the graph
-    of n rows, m anchors and d features, and O(n n_neighbors n_clusters) per round of labels; memory is
+    objective is largest, so that it never falls. Time is O(n m d) for n rows, m anchors and d features; memory is
     O(n (n_neighbors + n_clusters) + m d), so about forty million rows beyond X on 24 GB.
 
-    The objective is the paper's. How balanced anchors are found (repeated splitting into halves), how labels start
-    (k-means++) and the rounds are our reconstruction, as no code was published.
+    No code was published: how balanced anchors are found, how labels start and the rounds are our reconstruction.
 
     Parameters
     ----------
@@ -144,11 +142,10 @@ def improve_cut(
 ) -> tuple[Labels, list[float], bool]:
     """Move rows between clusters until sum_p y_p'Wy_p / y_p'Dy_p, with W = GG' and D = diag(W1), rises no more.
 
-    For 0/1 columns y_p the objective is a sum of squares over linear functions, so it is convex in Y. With r_p = G'y_p,
-    n_p = |r_p|^2 and d_p the sum of the degrees of cluster p, its tangent gives row i the score 2 (G r_p)_i / d_p -
-    d_i n_p / d_p^2 in cluster p. Labels of the largest scores never lower the objective. A cluster without rows takes
-    the row with the smallest score in its own cluster, if that has several. Returns the labels, the objective after
-    each round, and whether no row moved in the end.
+    The objective is convex in Y. With r_p = G'y_p, n_p = |r_p|^2 and d_p the sum of the degrees of cluster p, its
+    tangent gives row i the score 2 (G r_p)_i / d_p - d_i n_p / d_p^2 in cluster p. Labels of the largest scores never
+    lower the objective. A cluster without rows takes the row with the smallest score in its own cluster, if that has
+    several. Returns the labels, the objective after each round, and whether no row moved in the end.
     """
     degrees = np.asarray(factor @ np.asarray(factor.sum(axis=0)).ravel())
     # G' in the order of G's entries: sums over the rows of a cluster are then one count with weights.
@@ -189,8 +186,7 @@ def balanced_groups(X: Any, n_groups: int, random_state: np.random.RandomState) 
     """Group rows by k-means with two centres and prescribed sizes, and split each half again.
 
     A set that becomes g groups is split into parts of floor(g / 2) and the other groups, with rows in proportion. Sizes
-    differ by at most one if the number of groups is a power of two, and by little otherwise. At most 20 rounds of
-    O(nnz of X) for each of log2(n_groups) levels; memory is one copy of X.
+    differ by at most one if the number of groups is a power of two, and by little otherwise.
     """
     groups = np.empty(X.shape[0], dtype=np.int64)
     # Rows of a set are kept next to each other, and copied once per level.
@@ -223,7 +219,10 @@ def _split(rows: Any, size: int, random_state: np.random.RandomState) -> Indices
     This alternates between two centres and the rows sorted by the difference of the squared distances to them.
     """
     n_rows = rows.shape[0]
-    direction = _first_direction(rows, random_state)
+    # The first direction is from one row to another far apart: the farthest from a random one, and that from it.
+    some = as_dense(rows[sample_rows(n_rows, _FIRST_ROWS, random_state)])
+    one = some[((some - some[random_state.randint(len(some))]) ** 2).sum(axis=1).argmax()]
+    direction = some[((some - one) ** 2).sum(axis=1).argmax()] - one
     total = np.asarray(rows.sum(axis=0)).ravel()
     is_first = np.zeros(n_rows, dtype=bool)
     for _ in range(_SPLIT_ROUNDS):
@@ -237,12 +236,3 @@ def _split(rows: Any, size: int, random_state: np.random.RandomState) -> Indices
         part = np.asarray(is_first.astype(np.float64) @ rows).ravel()
         direction = (total - part) / (n_rows - size) - part / size
     return np.argsort(~is_first, kind="stable")
-
-
-def _first_direction(rows: Any, random_state: np.random.RandomState) -> Array:
-    """Return the difference of two rows far apart: the farthest from a random one, and the farthest from that."""
-    some = as_dense(rows[sample_rows(rows.shape[0], _FIRST_ROWS, random_state)])
-    start = some[random_state.randint(len(some))]
-    one = some[((some - start) ** 2).sum(axis=1).argmax()]
-    other = some[((some - one) ** 2).sum(axis=1).argmax()]
-    return np.asarray(other - one)

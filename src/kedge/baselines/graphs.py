@@ -69,8 +69,8 @@ class NeighborWeights:
 def rows_as_graph(indices: Indices, weights: Array, n_columns: int) -> sparse.csr_array:
     """Return a sparse matrix whose row i has ``weights[i]`` in the columns ``indices[i]``; zeros are not stored."""
     n_rows, width = indices.shape
-    pointers = np.arange(0, n_rows * width + 1, width)
-    graph = sparse.csr_array((weights.ravel(), indices.ravel(), pointers), shape=(n_rows, n_columns))
+    pointers = np.arange(0, n_rows * width + 1, width, dtype=indices.dtype)
+    graph = sparse.csr_array((weights.ravel(), indices.ravel(), pointers), shape=(n_rows, n_columns), copy=True)
     graph.sort_indices()
     graph.eliminate_zeros()
     return graph
@@ -78,8 +78,7 @@ def rows_as_graph(indices: Indices, weights: Array, n_columns: int) -> sparse.cs
 
 def nearest_graph(owners: Indices, n_columns: int) -> sparse.csr_array:
     """Return a graph in which every row has all its weight on its owner."""
-    parts = (np.ones(len(owners)), owners, np.arange(len(owners) + 1))
-    return sparse.csr_array(parts, shape=(len(owners), n_columns))
+    return rows_as_graph(owners[:, None], np.ones((len(owners), 1)), n_columns)
 
 
 def weigh_neighbors(points: Any, targets: Any, n_neighbors: int, *, among_themselves: bool = False) -> NeighborWeights:
@@ -166,10 +165,8 @@ class BipartiteEmbedding:
 
         Their squared distances, weighted by Z, add up to the number of vectors less the sum of their singular values.
         """
-        return (
-            self.row_vectors * reciprocal(np.sqrt(self.row_sums))[:, None],
-            self.column_vectors * reciprocal(np.sqrt(self.column_sums))[:, None],
-        )
+        row_scale, column_scale = (reciprocal(np.sqrt(sums))[:, None] for sums in (self.row_sums, self.column_sums))
+        return self.row_vectors * row_scale, self.column_vectors * column_scale
 
 
 def embed_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbedding:
@@ -180,11 +177,6 @@ def embed_graph(graph: sparse.csr_array, n_vectors: int) -> BipartiteEmbedding:
     gram = gram_of(scaled)
     found = spectral_map(gram, column_sums, n_vectors + 1)
     leading = found.leading(n_vectors)
-    return BipartiteEmbedding(
-        np.asarray(scaled @ leading.row_map),
-        leading.anchor_embedding,
-        found.singular_values**2,
-        row_sums,
-        column_sums,
-        anchor_components(gram, column_sums)[0],
-    )
+    row_vectors, n_components = np.asarray(scaled @ leading.row_map), anchor_components(gram, column_sums)[0]
+    squares = found.singular_values**2
+    return BipartiteEmbedding(row_vectors, leading.anchor_embedding, squares, row_sums, column_sums, n_components)

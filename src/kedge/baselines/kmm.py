@@ -26,18 +26,16 @@ _LEAST_RIDGE = 1e-12
 class KMM(SingleViewBaseline):
     """K-multiple-means: prototypes, several per cluster, and a graph from rows to them with one component per cluster.
 
-    Rounds alternate between two steps. First a sparse graph, in which rows have weight on the nearest prototypes and
+    Rounds alternate between two steps. First a graph, in which rows have weight on the nearest prototypes and
     prototypes on the nearest rows, is driven to exactly ``n_clusters`` connected components by a growing penalty on its
-    cut; the components are the clusters. Then prototypes move to the means of their rows, weighted by the graph. Time
-    is O(n m d + u (n + m^3)) per round for n rows, m prototypes, d features and u <= 30 updates of the graph; memory is
-    O(n n_neighbors n_clusters + m^2 + m d), so about twenty million rows beyond X on 24 GB. Small changes of the input,
-    and rounding, can change the result a lot, because the links that break first decide.
+    cut. Then prototypes move to the means of their rows, weighted by the graph. Time is O(n m d + u (n + m^3)) per
+    round for n rows, m prototypes, d features and u <= 30 updates of the graph; memory is O(n n_neighbors n_clusters +
+    m^2 + m d), so about twenty million rows beyond X on 24 GB. Small changes of the input can change the result a lot.
 
     Where the release and its paper differ, the paper is followed: a prototype is the mean of all rows that put weight
     on it, weights of prototypes on rows start from similarities, and an update that gave too many components is undone.
-    These are our additions: the unit of X does not matter, components are counted exactly, the weight of the cut starts
-    where it has some effect and is bisected once it turns, rows get more neighbours if the first graph already has too
-    many components, and rounds end when prototypes hardly move. ``recipe="published"`` follows the release.
+    These are our additions: the unit of X does not matter, components are counted exactly, the weight of the cut is
+    bisected once it turns, rows get more neighbours if needed, and rounds end when prototypes hardly move.
 
     Parameters
     ----------
@@ -48,7 +46,7 @@ class KMM(SingleViewBaseline):
     prototypes : {"random", "kmeans"} or array-like of shape (n_prototypes, n_features), default="random"
         First prototypes: random rows, centres of k-means, or given ones, in the scale of the scaled rows.
     recipe : {"kedge", "published"}, default="kedge"
-        "published" follows the authors' release, see above.
+        "published" follows the authors' release in all of these.
     max_iter : int, default=15
         Most rounds.
     max_updates : int, default=30
@@ -147,10 +145,8 @@ class KMM(SingleViewBaseline):
             history.append(np.hstack([where, forced.history]))
             if not forced.reached:
                 if best is not None:
-                    return (
-                        *best,
-                        f"round {number} found no graph with {self.n_clusters} components; the last one counts",
-                    )
+                    trouble = f"round {number} found no graph with {self.n_clusters} components; the last one counts"
+                    return *best, trouble
                 draws += 1
                 redrawn = _random_rows(X, len(first), random_state)
                 if draws == _MOST_DRAWS or len(redrawn) <= self.n_clusters:
@@ -202,18 +198,14 @@ class _Neighbors:
     prototypes: Array
     ahead: graphs.NeighborWeights
     back: graphs.NeighborWeights
-
-    @property
-    def owners(self) -> Indices:
-        """The nearest prototype of every row."""
-        return self.ahead.indices[:, 0]
+    owners: Indices  # The nearest prototype of every row.
 
 
 def weigh_both_ways(X: View, prototypes: Array, n_neighbors: int) -> _Neighbors:
     """Weigh the nearest prototypes of every row, and the nearest rows of every prototype."""
     width = min(n_neighbors, len(prototypes) - 1, X.shape[0] - 1)
     ahead, back = graphs.weigh_neighbors(X, prototypes, width), graphs.weigh_neighbors(prototypes, X, width)
-    return _Neighbors(prototypes, ahead, back)
+    return _Neighbors(prototypes, ahead, back, ahead.indices[:, 0])
 
 
 def _random_rows(X: View, count: int, random_state: np.random.RandomState) -> Array:

@@ -41,10 +41,9 @@ class LMVSC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelsNewRows, Mu
     """Large-scale multi-view subspace clustering: one anchor graph per view, and the singular vectors of all of them.
 
     Every view gets its own anchors, and every row is rebuilt from them with nonnegative weights that sum to one. The
-    weights of all views stand side by side in one matrix, whose leading left singular vectors are clustered. All views
-    count alike. The same row problems embed new rows. For n rows, d features in all and m anchors in each of V views
-    it takes O(n m d + n m^2 V^2 + m^3 V^3) time. Memory grows with n (d + 2 m V), so 24 GB hold about ten million rows
-    of 100 features at 30 anchors.
+    weights of all views stand side by side in one matrix, whose leading left singular vectors are clustered. For n
+    rows, d features in all and m anchors in each of V views it takes O(n m d + n m^2 V^2 + m^3 V^3) time. Memory grows
+    with n (d + 2 m V), so 24 GB hold about ten million rows of 100 features at 30 anchors.
 
     Parameters
     ----------
@@ -212,10 +211,8 @@ def _view_graph(view: View, anchors: Array, ridge: float, n_threads: int) -> spa
 
 def _embed(graphs: Sequence[sparse.csr_array], row_map: Array) -> Array:
     ends = np.cumsum([graph.shape[1] for graph in graphs])[:-1]
-    embedding = np.zeros((graphs[0].shape[0], row_map.shape[1]))
-    for graph, part in zip(graphs, np.split(row_map, ends), strict=True):
-        embedding += graph @ part
-    return embedding
+    parts = zip(graphs, np.split(row_map, ends), strict=True)
+    return np.asarray(sum(graph @ part for graph, part in parts))
 
 
 def _singular_map(graphs: Sequence[sparse.csr_array], n_vectors: int, degree_normalize: bool) -> tuple[Array, Array]:
@@ -230,9 +227,8 @@ def _singular_map(graphs: Sequence[sparse.csr_array], n_vectors: int, degree_nor
     gram = np.zeros((len(sums), len(sums)))
     for rows in gen_batches(graphs[0].shape[0], _GRAM_ROWS):
         gram += gram_of(sparse.hstack([graph[rows] for graph in graphs], format="csr"))
-    order = len(gram)
-    wanted = min(n_vectors, order)
-    squares, vectors = linalg.eigh(scale[:, None] * gram * scale, subset_by_index=[order - wanted, order - 1])
+    limits = [max(len(gram) - n_vectors, 0), len(gram) - 1]
+    squares, vectors = linalg.eigh(scale[:, None] * gram * scale, subset_by_index=limits)
     squares, vectors = squares[::-1], vectors[:, ::-1]
     kept = squares > _NOISE * squares[0]
     squares, vectors = squares[kept], vectors[:, kept]

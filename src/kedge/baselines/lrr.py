@@ -9,7 +9,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from kedge.baselines.affinity import cluster_affinity
-from kedge.baselines.base import Array, SingleViewBaseline, as_dense, baseline, parameter
+from kedge.baselines.base import Array, RowGraphBaseline, as_dense, baseline, parameter
 from kedge.core.labels import unit_rows
 from kedge.core.rows import View
 from kedge.parameters import COUNT, POSITIVE, one_of
@@ -36,15 +36,14 @@ _GRAM_SUFFICES = 1e-4
     grid={"noise_weight": [round(0.1 + 0.2 * i, 1) for i in range(20)]},
     grid_source="programs of this family of methods",
 )
-class LRR(SingleViewBaseline):
+class LRR(RowGraphBaseline):
     """Low-rank representation: rows rebuilt from all rows with coefficients of small nuclear norm.
 
     Few directions suffice to rebuild rows of few subspaces, so a small nuclear norm keeps the subspaces apart. Rows
     that do not fit, such as outliers, may be missed by some noise, which costs its length. The graph holds the fourth
-    powers of cosines between what the coefficients take from rows; spectral clustering cuts it. The solver works in the
-    coordinates of the singular vectors of X: O(n r^2) time per iteration for rank r <= min(n, d), about 200 iterations.
-    One n x n matrix of memory for the graph, or twelve n x r ones for the solver: about 54,000 rows of 100 features on
-    24 GB, 15,000 of as many features as rows.
+    powers of cosines between what the coefficients take from rows. O(n r^2) time per iteration for rank r <= min(n, d),
+    about 200 iterations. One n x n matrix of memory for the graph, or twelve n x r ones for the solver: about 54,000
+    rows of 100 features on 24 GB.
 
     Parameters
     ----------
@@ -65,8 +64,6 @@ class LRR(SingleViewBaseline):
         ``coefficient_factor_ @ row_basis_.T`` are the coefficients; row i of them rebuilds row i.
     row_basis_ : ndarray of shape (n_samples, rank)
         Left singular vectors of the scaled X.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
     n_iter_ : int
         Iterations of the solver; one for the formula.
 
@@ -82,7 +79,6 @@ class LRR(SingleViewBaseline):
     noise: str = parameter(one_of("rows", "frobenius"), default="rows")
     max_iter: int = parameter(COUNT, default=1000)
     tol: float = parameter(POSITIVE, default=1e-8)
-    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         # Twelve n x rank matrices, or the n x n graph and three.
@@ -157,30 +153,30 @@ def robust_coefficients(
     """Minimise ``|C|_* + noise_weight * sum of the lengths of the rows of E`` with ``X = C X + E``.
 
     Let X = V diag(s) U' + R with R orthogonal to U. Returns F with C = F V', or T with F = V T for ``square``, and the
-    number of iterations. This is the inexact augmented Lagrangian method of Lin, Chen and Ma with the constants of the
-    LRR authors. Rotating the features does not change lengths of rows, so E is kept in the coordinates U. Its part
-    outside U is a multiple of the row of R, so that only its length is kept. O(n rank^2) per iteration.
+    number of iterations of the inexact augmented Lagrangian method of Lin, Chen and Ma. Rotating the features does not
+    change lengths of rows, so E is kept in the coordinates U, with the length of its part outside U.
     """
     noise = _Noise(space, noise_weight)
     scale, basis = noise.scale, space.basis if square else None
     factor = np.zeros((len(scale) if square else len(space.basis), len(scale)))
     multiplier = np.zeros_like(factor)
-    penalty, residual = FIRST_PENALTY, np.inf
+    penalty, wanted = FIRST_PENALTY, noise.target[:, : noise.rank]
+    wanted = wanted if basis is None else basis.T @ wanted
     for n_iter in range(1, max_iter + 1):
         low_rank = shrink_singular_values(factor + multiplier / penalty, 1.0 / penalty)
-        factor = noise.pull(basis, penalty)
-        factor *= scale
+        factor = wanted * scale
         factor += low_rank
         factor -= multiplier / penalty
         factor /= scale**2 + 1.0
-        residual = noise.update(basis, factor * scale, penalty)
+        next_penalty = min(PENALTY_GROWTH * penalty, LARGEST_PENALTY)
+        residual, wanted = noise.update(basis, factor * scale, penalty, next_penalty)
         difference = factor - low_rank
         residual = max(residual, float(np.abs(difference).max(initial=0.0)))
         if residual < tol:
             return low_rank, n_iter
         difference *= penalty
         multiplier += difference
-        penalty = min(PENALTY_GROWTH * penalty, LARGEST_PENALTY)
+        penalty = next_penalty
     warn_convergence(
         f"the constraints are violated by {residual:.1e} after {max_iter} iterations, more than tol={tol:g}; raise "
         "max_iter or tol"
@@ -205,22 +201,12 @@ class _Noise:
         # A block of rows stays in the cache of the processor through all its steps.
         self.blocks = list(gen_batches(n_rows, _BLOCK_ROWS))
 
-    def pull(self, basis: Array | None, penalty: float) -> Array:
-        """Return where the noise would have the rebuilt rows, or ``basis'`` times that."""
-        total = np.zeros((len(self.target) if basis is None else self.rank, self.rank))
-        for block in self.blocks:
-            wanted = self.multiplier[block, : self.rank] / penalty
-            wanted += self.target[block, : self.rank]
-            wanted -= self.values[block, : self.rank]
-            if basis is None:
-                total[block] = wanted
-            else:
-                total += basis[block].T @ wanted
-        return total
+    def update(self, basis: Array | None, rebuilding: Array, penalty: float, following: float) -> tuple[float, Array]:
+        """Update the noise for rows rebuilt as ``rebuilding``; return the violation and where it wants these rows next.
 
-    def update(self, basis: Array | None, rebuilding: Array, penalty: float) -> float:
-        """Update the noise for rows rebuilt as ``rebuilding``, or ``basis rebuilding``; return the violation."""
-        worst = 0.0
+        With a basis, rows are rebuilt as ``basis rebuilding``, and the last is ``basis'`` times where it wants them.
+        """
+        worst, wanted = 0.0, np.zeros((len(self.target) if basis is None else self.rank, self.rank))
         for block in self.blocks:
             gap = self.target[block].copy()
             gap[:, : self.rank] -= rebuilding[block] if basis is None else basis[block] @ rebuilding
@@ -229,7 +215,12 @@ class _Noise:
             worst = max(worst, float(row_norms(gap, squared=True).max()))
             gap *= penalty
             self.multiplier[block] += gap
-        return float(np.sqrt(worst))
+            pulled = (self.multiplier[block] / following + self.target[block] - self.values[block])[:, : self.rank]
+            if basis is None:
+                wanted[block] = pulled
+            else:
+                wanted += basis[block].T @ pulled
+        return float(np.sqrt(worst)), wanted
 
 
 def graph_points(basis: Array, factor: Array) -> Array:

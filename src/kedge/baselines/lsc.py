@@ -17,10 +17,9 @@ from kedge.parameters import COUNT, one_of
 class LSC(SingleViewBaseline):
     """Landmark-based spectral clustering: rows on their nearest landmarks by a Gaussian kernel, then spectral steps.
 
-    Every row is written by its ``n_neighbors`` nearest landmarks with Gaussian weights that sum to one. The columns of
-    that matrix are divided by the square roots of their sums, and k-means clusters its leading left singular vectors,
-    without the constant first one, at unit rows. Time is O(n m d + n m + m^3) for n rows, m landmarks and d features;
-    memory is O(n (n_neighbors + n_clusters) + m^2 + m d), so about forty million rows beyond X on 24 GB.
+    Every row is written by its ``n_neighbors`` nearest landmarks with Gaussian weights that sum to one. Columns are
+    divided by the square roots of their sums, and k-means clusters the leading left singular vectors without the
+    constant one. O(n m d + m^3) time for n rows, m landmarks and d features; about forty million rows fit in 24 GB.
 
     Unlike in the release, k-means for the landmarks looks at a sample of ten rows per landmark, and the constant vector
     is also dropped if the graph has several components, whose first singular vectors mix.

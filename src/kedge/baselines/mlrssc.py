@@ -1,7 +1,7 @@
 """MLRSSC: low-rank and sparse coefficients between rows that agree across views, then spectral clustering."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -29,9 +29,8 @@ class MLRSSC(MultiViewBaseline):
 
     In every view each row is rebuilt from the others with coefficients of small nuclear norm and few entries. The views
     pull their coefficients towards each other or towards their centre, and spectral clustering cuts the graph of the
-    mean. Alternating directions take O(V n^3) time per iteration for V views, usually 5 to 30 iterations. The growing
-    penalty forces an end, so the copies agree there, but the minimum may not be reached; see ``residuals_``. 8 V + 9
-    n x n matrices of memory: 11,000 rows of two views on 24 GB; a few thousand rows are practical.
+    mean. O(V n^3) time per iteration for V views, usually 5 to 30 iterations. The growing penalty forces an end, so the
+    minimum may not be reached; see ``residuals_``. 8 V + 9 n x n matrices of memory: 11,000 rows of two views on 24 GB.
 
     Parameters
     ----------
@@ -71,8 +70,6 @@ class MLRSSC(MultiViewBaseline):
         The graph, ``|C| + |C'|``.
     view_coefficients_ : list of ndarrays of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i in the view; diagonals are zero.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
     residuals_ : ndarray of shape (n_views, 4)
         Largest entries at the end of the differences of the coefficients to their low-rank, their sparse and their
         agreeing copy and to the previous iteration.
@@ -83,6 +80,8 @@ class MLRSSC(MultiViewBaseline):
     ----------
     Brbic and Kopriva, "Multi-view low-rank sparse subspace clustering", Pattern Recognition 73 (2018).
     """
+
+    _has_embedding: ClassVar[bool] = True
 
     consensus: str = parameter(one_of("pairwise", "centroid"), default="pairwise")
     low_rank: float = parameter(POSITIVE, default=0.3)
@@ -133,9 +132,8 @@ class MLRSSC(MultiViewBaseline):
         """Minimise sum_v (b1 |C_v|_* + b2 |C_v|_1 + 1/2 |X_v' - X_v' C_v|_F^2) + b3 times the disagreement of the C_v.
 
         The disagreement is the sum of |C_v - C_w|_F^2 over ordered pairs of views, or of |C_v - C*|_F^2 with the centre
-        C*. Diagonals are zero. If not ``noisy``, X_v' = X_v' C_v takes the place of the squared residual. Solved by the
-        alternating direction method of multipliers with one copy of C_v per term and a penalty mu that grows; views see
-        the others of the previous iteration. Returns the mean of the C_v or the centre, and the number of iterations.
+        C*. Diagonals are zero. If not ``noisy``, X_v' = X_v' C_v takes the place of the squared residual. ADMM has one
+        copy of C_v per term and a growing penalty mu. Returns the mean of the C_v or the centre, and the iterations.
         """
         has_centre = self.consensus == "centroid"
         joint, mu = np.zeros_like(states[0].sparse), self.penalty
@@ -166,11 +164,8 @@ class MLRSSC(MultiViewBaseline):
 
 def gaussian_kernel(gram: Array, width: float) -> Array:
     """Return ``exp(-d^2 / (2 s^2))``; s is the width times the median distance d between different rows."""
-    squares = gram.diagonal().copy()
-    distances = gram * -2.0
-    distances += squares[:, None]
-    distances += squares
-    np.maximum(distances, 0.0, out=distances)
+    squares = gram.diagonal()
+    distances = np.maximum(gram * -2.0 + squares[:, None] + squares, 0.0)
     np.fill_diagonal(distances, 0.0)
     median = float(np.median(np.sqrt(squareform(distances, checks=False)))) if len(gram) > 1 else 0.0
     # Rows that mostly coincide have no distance to go by.

@@ -30,6 +30,7 @@ Solved = tuple[sparse.csr_array, int, int]
 _MOST_NONZERO = 100
 # Bytes of one block of coefficients.
 _BLOCK_BYTES = 1 << 22
+L1_ADVICE = "raise max_iter or tol, or lower fidelity"
 # ADMM creeps with larger penalties.
 LARGEST_STEP = 20.0
 # Steps that go somewhat past the exact one reach the solution sooner; anything from 1 to below 2 converges.
@@ -52,10 +53,10 @@ def map_row_blocks(
 
 
 def solve_all_rows(
-    solve: Callable[[slice], Solved], n_rows: int, block_rows: int, advice: str
+    solve: Callable[[slice], Solved], n_rows: int, advice: str, block_rows: int | None = None
 ) -> tuple[sparse.csr_array, int]:
     """Return coefficients of all rows and the most steps of a block; ``advice`` says what to do about unsolved rows."""
-    blocks = map_row_blocks(solve, n_rows, block_rows)
+    blocks = map_row_blocks(solve, n_rows, block_rows or rows_per_block(n_rows))
     n_open = sum(block[2] for block in blocks)
     if n_open:
         warn_convergence(f"{n_open} of {n_rows} rows were not solved to the tolerance; {advice}")
@@ -123,6 +124,13 @@ class SelfProducts:
     def rows(self, rows: slice) -> Array:
         """Return rows of G."""
         return self.gram[rows].copy() if self.gram is not None else np.asarray(self.X[rows] @ self.X.T)
+
+    def between(self, columns: Indices) -> Array:
+        """Return the part of G between the columns in each row of ``columns``."""
+        if self.gram is not None:
+            return np.asarray(self.gram[columns[:, :, None], columns[:, None, :]])
+        gathered = self.X[columns]
+        return np.asarray(np.matmul(gathered, gathered.transpose(0, 2, 1)))
 
 
 def _keeps_gram(n_rows: int, n_features: int, is_sparse: bool) -> bool:

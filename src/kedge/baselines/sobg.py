@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.baselines import graphs
@@ -33,12 +32,11 @@ _SMALL_GRAPH = 1 << 22
 class SOBG(SingleViewBaseline):
     """SOBG-style clustering: the graph between rows and anchors nearest to a first one that falls into the clusters.
 
-    The structured optimal bipartite graph method takes a graph between two sides and changes it as little as a growing
-    penalty on its cut allows, until it has exactly ``n_clusters`` connected components, the clusters. The published
-    method takes the graph as given. Here the first graph joins every row of X to its nearest anchors, the centres of
-    k-means, with adaptive-neighbour weights; that is our choice. Time is O(n m d) for the graph of n rows, m anchors
-    and d features, and O(n + m^3) per update; memory is O(n n_neighbors n_clusters + m^2 + m d), so about twenty
-    million rows beyond X on 24 GB.
+    The structured optimal bipartite graph method changes a given graph between two sides as little as a growing penalty
+    on its cut allows, until it has exactly ``n_clusters`` connected components, the clusters. Our first graph joins
+    every row to its nearest anchors, the centres of k-means, with adaptive-neighbour weights. Time is O(n m d) for the
+    graph of n rows, m anchors and d features, and O(n + m^3) per update; memory is O(n n_neighbors n_clusters + m^2 +
+    m d), so about twenty million rows beyond X on 24 GB.
 
     Unlike in the release, an update that gave too many components is undone, the weight of the cut starts where it has
     some effect and is bisected once it turns, components are counted exactly, and rows get more neighbours if the first
@@ -232,10 +230,9 @@ def force_components(
 ) -> ForcedGraph:
     """Update a graph until it has so many connected components; ``start`` is returned if it already has.
 
-    A penalty on the cut, ``weight`` times Tr(F'LF) with the leading vectors F of the graph, moves weight to pairs that
-    are embedded near each other and drives others to zero. It is raised while the graph has too few components and
-    lowered while it has too many, with one update of the graph per value. The first weight is at least one that has
-    some effect.
+    A penalty on the cut, ``weight`` times Tr(F'LF) with the leading vectors F of the graph, drives links between pairs
+    that are embedded far apart to zero. It is raised while the graph has too few components and lowered while it has
+    too many, with one update of the graph per value.
 
     ``published`` follows the release of K-Multiple-Means: vectors come from the whole matrix, components are counted by
     singular values that are one up to 1e-6, the first update compares vectors that are not divided by the roots of the
@@ -244,8 +241,7 @@ def force_components(
     history: list[tuple[float, float, float]] = []
     embed = embed_small_graph if published else graphs.embed_graph
     graph, embedding = start, embed(start, n_components)
-    verdict = _tolerant_verdict if published else _exact_verdict
-    if verdict(embedding, n_components) == 0:
+    if _verdict(embedding, n_components, published) == 0:
         return ForcedGraph(graph, embedding, True, np.empty((0, 3)))
     points = (embedding.row_vectors, embedding.column_vectors) if published else embedding.cut_coordinates()
     if not published:
@@ -257,7 +253,7 @@ def force_components(
         embedding = embed(graph, n_components)
         sums = np.cumsum(embedding.squares)[-2:]
         history.append((weight, float(sums[0]), float(sums[1])))
-        direction = verdict(embedding, n_components)
+        direction = _verdict(embedding, n_components, published)
         if direction == 0:
             return ForcedGraph(graph, embedding, True, np.array(history))
         if published:
@@ -280,13 +276,9 @@ def embed_small_graph(graph: sparse.csr_array, n_vectors: int) -> graphs.Biparti
         return found
     scaled = reciprocal(np.sqrt(found.row_sums))[:, None] * graph.toarray() * reciprocal(np.sqrt(found.column_sums))
     left, values, right = np.linalg.svd(scaled, full_matrices=False)
-    half = np.sqrt(0.5)
-    return replace(
-        found,
-        row_vectors=half * left[:, :n_vectors],
-        column_vectors=half * right[:n_vectors].T,
-        squares=values[: n_vectors + 1] ** 2,
-    )
+    row_vectors, column_vectors = np.sqrt(0.5) * left[:, :n_vectors], np.sqrt(0.5) * right[:n_vectors].T
+    squares = values[: n_vectors + 1] ** 2
+    return replace(found, row_vectors=row_vectors, column_vectors=column_vectors, squares=squares)
 
 
 def forced_numbers(width: int, n_components: int) -> float:
@@ -295,9 +287,11 @@ def forced_numbers(width: int, n_components: int) -> float:
 
 
 def project_segments(values: Array, sizes: Indices) -> Array:
-    """Project every segment of a vector on the simplex."""
-    if (sizes == sizes[0]).all():
-        return project_rows(values.reshape(len(sizes), -1)).ravel()
+    """Return, for every segment v of a vector, the x >= 0 with sum one that minimises |x - v|^2.
+
+    With v in descending order u and its running sums C_j, x = max(v - theta, 0) for theta = (C_r - 1) / r and the
+    largest r with u_r > theta_r. Minus infinity marks an entry that must stay zero.
+    """
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     owners = np.repeat(np.arange(len(sizes)), sizes)
     # A constant does not change the result. What is more than one below the largest gets nothing, however far below.
@@ -313,31 +307,11 @@ def project_segments(values: Array, sizes: Indices) -> Array:
     return np.asarray(np.maximum(shifted - thresholds[starts + kept - 1][owners], 0.0))
 
 
-def _exact_verdict(embedding: graphs.BipartiteEmbedding, wanted: int) -> int:
+def _verdict(embedding: graphs.BipartiteEmbedding, wanted: int, published: bool) -> int:
     """Return 1 if the graph has too few components, -1 if too many, and 0 otherwise."""
-    return int(np.sign(wanted - embedding.n_components))
-
-
-def _tolerant_verdict(embedding: graphs.BipartiteEmbedding, wanted: int) -> int:
+    if not published:
+        return int(np.sign(wanted - embedding.n_components))
     sums = np.cumsum(embedding.squares)[-2:]
     if sums[0] < wanted - _PUBLISHED_TOLERANCE:
         return 1
     return -1 if sums[1] > wanted + 1 - _PUBLISHED_TOLERANCE else 0
-
-
-def project_rows(values: NDArray[Any]) -> Array:
-    """Return, for every row v, the x >= 0 with sum one that minimises |x - v|^2.
-
-    With v in descending order u and its running sums C_j, x = max(v - theta, 0) for theta = (C_r - 1) / r and the
-    largest r with u_r > theta_r. Minus infinity marks an entry that must stay zero.
-    """
-    v = np.asarray(values, dtype=np.float64)
-    # The result does not change when a constant is added to a row; near zero sums keep their digits.
-    v = v - v.max(axis=1, keepdims=True)
-    descending = -np.sort(-v, axis=1)
-    counts = np.arange(1, v.shape[1] + 1)
-    with np.errstate(invalid="ignore"):
-        thresholds = (np.cumsum(descending, axis=1) - 1.0) / counts
-        kept = (descending > thresholds).sum(axis=1)
-    theta = thresholds[np.arange(len(v)), kept - 1]
-    return np.asarray(np.maximum(v - theta[:, None], 0.0))

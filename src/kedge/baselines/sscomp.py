@@ -1,17 +1,17 @@
 """SSC-OMP: every row rebuilt from a few others by orthogonal matching pursuit, then spectral clustering."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from kedge.baselines.affinity import cluster_affinity, symmetric_graph
-from kedge.baselines.base import Array, Indices, SingleViewBaseline, as_dense, baseline, parameter
+from kedge.baselines.base import Array, Indices, RowGraphBaseline, as_dense, baseline, parameter
+from kedge.baselines.graphs import rows_as_graph
 from kedge.baselines.self_expression import map_row_blocks
 from kedge.core.rows import View
 from kedge.kernels.selection import default_threads
@@ -21,17 +21,15 @@ from kedge.parameters import COUNT, NOT_NEGATIVE, one_of
 _GRAM_ROWS = 512
 # Picks of a row in the authors' program.
 _USUAL_PICKS = 10
-# Half the gap from 1 to the next number in single precision: the largest relative error of one rounding.
-_SINGLE_ROUNDING = 2.0**-24
+# Half the gap from 1 to the next number: the largest relative error of one rounding.
+_ROUNDING = 2.0**-53
 # Bytes of correlations worked on at a time: few enough for the cache, enough for fast products.
 _TILE_BYTES = 1 << 24
-# If single precision cannot tell more candidates apart, a row is compared with all rows in double precision.
-_MOST_CANDIDATES = 32
 # Bytes of the orthonormal bases of a block of rows, and its most rows.
 _BASES_BYTES, _MOST_BLOCK_ROWS = 1 << 25, 512
 # Up to this many features a row counts as narrow.
 _NARROW = 64
-_MOST_GRAM_BYTES = 1 << 31
+_MOST_GRAM_BYTES = 1 << 32
 # A residual this small relative to its row is rounding, and so is a correlation relative to both vectors.
 _NOTHING_LEFT = 1e-14
 
@@ -42,14 +40,13 @@ _NOTHING_LEFT = 1e-14
     grid={"n_nonzero": [3, 5, 10], "threshold": [1e-6, 1e-3]},
     grid_source="around the values of the authors' programs (5 and 10; 1e-5 and 1e-6)",
 )
-class SSCOMP(SingleViewBaseline):
+class SSCOMP(RowGraphBaseline):
     """SSC-OMP: rows rebuilt from a few others by orthogonal matching pursuit, then spectral clustering.
 
     For each row the most correlated other row is picked, the row is fitted to all picks by least squares, and so on
-    with what is left. Rows of one subspace find each other, because they rebuild each other with few picks. O(s d n^2)
-    time for s picks of d features, in blocks on all processors: 20,000 rows of 9 features take seconds. O(s n) memory
-    beside blocks of a fixed size, so time is the limit. Rows of more than 64 features, or sparse ones, take n^2 numbers
-    of single precision more while these fit in 2 GiB, which saves most of the time.
+    with what is left. Rows of one subspace rebuild each other with few picks. O(s d n^2) time for s picks of d
+    features: 20,000 rows of 9 features take seconds. O(s n) memory, and n^2 numbers more for rows of more than 64
+    features, or sparse ones, while these fit in 4 GiB, which saves most of the time.
 
     A row is never picked twice, and a row that correlates with no other, such as a zero row, has no coefficients. Equal
     rows pick each other and are done, so they can become components of their own. If the graph has more components than
@@ -68,8 +65,6 @@ class SSCOMP(SingleViewBaseline):
     ----------
     coefficients_ : CSR array of shape (n_samples, n_samples)
         Row i holds the coefficients that rebuild row i; the diagonal is empty.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
-        Leading eigenvectors of the normalised graph.
 
     References
     ----------
@@ -78,16 +73,15 @@ class SSCOMP(SingleViewBaseline):
 
     n_nonzero: int | str = parameter(COUNT, one_of("auto"), default="auto")
     threshold: float = parameter(NOT_NEGATIVE, default=1e-6)
-    scale: Any = parameter(default="l2")
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # The picks and the graph or the Lanczos vectors, X scaled and in single precision, one block of rows per
-        # thread, and for wide rows the Gram matrix in single precision.
+        # The picks and the graph or the Lanczos vectors, X scaled, one block of rows per thread, and for wide rows the
+        # Gram matrix.
         n_nonzero = min(self._most_picks(n_features), n_samples - 1, n_features)
-        per_row = 50 * n_nonzero + 8 * max(4 * self.n_clusters, 40) + 12 * n_features
-        gram = 4 * n_samples**2 if wants_gram(n_samples, n_features, False) else 0
+        per_row = 50 * n_nonzero + 8 * max(4 * self.n_clusters, 40) + 8 * n_features
+        gram = 8 * n_samples**2 if wants_gram(n_samples, n_features, False) else 0
         block_rows = _rows_per_block(n_features, max(n_nonzero, 1))
-        block = 16 * block_rows * n_nonzero * n_features + 3 * min(4 * block_rows * n_samples, _TILE_BYTES)
+        block = 16 * block_rows * n_nonzero * n_features + 3 * min(8 * block_rows * n_samples, _TILE_BYTES)
         return n_samples * per_row + gram + default_threads() * block
 
     def _most_picks(self, n_features: int) -> int:
@@ -104,51 +98,36 @@ def pursue_rows(X: View, n_nonzero: int, threshold: float, *, n_threads: int | N
     """Return the CSR array C with X ~ C X, an empty diagonal and at most ``n_nonzero`` entries per row."""
     n_rows, n_features = X.shape
     n_nonzero = min(n_nonzero, n_rows - 1, n_features)
-    atoms = _Atoms(X)
-    if atoms.gram is not None:
-        map_row_blocks(atoms.fill_gram, n_rows, _GRAM_ROWS, n_threads=n_threads)
+    gram = None
+    if wants_gram(n_rows, n_features, sparse.issparse(X)):
+        gram = products = np.empty((n_rows, n_rows))
+
+        def fill(rows: slice) -> None:
+            products[rows] = as_dense(X[rows] @ X.T)
+
+        map_row_blocks(fill, n_rows, _GRAM_ROWS, n_threads=n_threads)
+    atoms = _Atoms(X, row_norms(X), gram)
     work = partial(_pursue_block, atoms, n_nonzero=n_nonzero, threshold=threshold)
     found = map_row_blocks(work, n_rows, _rows_per_block(n_features, n_nonzero), n_threads=n_threads)
-    supports = np.concatenate([block[0] for block in found])
-    weights = np.concatenate([block[1] for block in found])
-    is_used = weights != 0
-    pointers = np.concatenate([[0], np.cumsum(is_used.sum(axis=1))])
-    # Indices of 32 bits, if they suffice: some libraries take no others.
-    kind = np.int32 if pointers[-1] < 2**31 else np.int64
-    parts = weights[is_used], supports[is_used].astype(kind), pointers.astype(kind)
-    coefficients = sparse.csr_array(parts, shape=(n_rows, n_rows))
-    coefficients.sort_indices()
-    return coefficients
+    coefficients = sparse.vstack([rows_as_graph(*block, n_rows) for block in found], format="csr")
+    return sparse.csr_array(coefficients)
 
 
 def wants_gram(n_rows: int, n_features: int, is_sparse: bool) -> bool:
-    """Say whether a Gram matrix of single precision is worth its memory, at most 2 GiB."""
-    return (is_sparse or n_features > _NARROW) and 4 * n_rows**2 <= _MOST_GRAM_BYTES
+    """Say whether a Gram matrix is worth its memory, at most 4 GiB."""
+    return (is_sparse or n_features > _NARROW) and 8 * n_rows**2 <= _MOST_GRAM_BYTES
 
 
 def _rows_per_block(n_features: int, n_nonzero: int) -> int:
     return int(np.clip(_BASES_BYTES // (8 * n_features * n_nonzero), 16, _MOST_BLOCK_ROWS))
 
 
-class _Atoms:
-    """The rows that others are rebuilt from, their lengths, and both in single precision."""
+class _Atoms(NamedTuple):
+    """The rows that others are rebuilt from, their lengths, and their inner products unless computed when needed."""
 
-    def __init__(self, X: View) -> None:
-        self.X, self.norms = X, row_norms(X)
-        # Lengths of at most one, so that single precision cannot overflow.
-        self.single = (X * (1.0 / (self.norms.max(initial=0.0) or 1.0))).astype(np.float32)
-        n_rows, n_features = X.shape
-        # Inner products of all rows, unless they are computed when needed.
-        self.gram: NDArray[np.float32] | None = None
-        if wants_gram(n_rows, n_features, sparse.issparse(X)):
-            self.gram = np.empty((n_rows, n_rows), dtype=np.float32)
-
-    def fill_gram(self, rows: slice) -> None:
-        """Compute the inner products of a block of rows with itself and all later rows, and mirror them."""
-        assert self.gram is not None
-        products = as_dense(self.single[rows] @ self.single[rows.start :].T)
-        self.gram[rows, rows.start :] = products
-        self.gram[rows.stop :, rows] = products[:, rows.stop - rows.start :].T
+    X: View
+    norms: Array
+    gram: Array | None
 
 
 class _Pursuit:
@@ -166,7 +145,8 @@ class _Pursuit:
         self.bases = np.zeros((*shape, X.shape[1]))  # Q of each row; zero where not yet used.
         self.triangles = np.tile(np.eye(n_nonzero), (shape[0], 1, 1))  # R of each row; the identity where not yet used.
         self.projections = np.zeros(shape)  # Q x of each row.
-        self.supports = np.zeros(shape, dtype=np.intp)  # Picked rows.
+        # Picked rows, in 32 bits because some libraries take no other indices.
+        self.supports = np.zeros(shape, dtype=np.int32)
 
     def coefficients(self, places: Indices, n_picks: int) -> Array:
         """Solve R c = Q x from the last coefficient to the first, all rows side by side."""
@@ -198,7 +178,7 @@ class _Pursuit:
         self.supports[places, step] = picks
 
 
-def _pursue_block(atoms: _Atoms, rows: slice, n_nonzero: int, threshold: float) -> tuple[Indices, Array]:
+def _pursue_block(atoms: _Atoms, rows: slice, n_nonzero: int, threshold: float) -> tuple[Any, Array]:
     """Rebuild a block of rows from a few others each; return the picks and their weights."""
     state = _Pursuit(atoms.X, rows, n_nonzero)
     lengths = atoms.norms[rows]
@@ -208,7 +188,7 @@ def _pursue_block(atoms: _Atoms, rows: slice, n_nonzero: int, threshold: float) 
         state.open = state.open[is_open]
         if not len(state.open):
             break
-        per_tile = max(1, _TILE_BYTES // (4 * atoms.X.shape[0]))
+        per_tile = max(1, _TILE_BYTES // (8 * atoms.X.shape[0]))
         tiles = [state.open[tile] for tile in gen_batches(len(state.open), per_tile)]
         best = [_best_atoms(atoms, state, places, step) for places in tiles]
         picks, values = (np.concatenate(parts) for parts in zip(*best, strict=True))
@@ -219,48 +199,24 @@ def _pursue_block(atoms: _Atoms, rows: slice, n_nonzero: int, threshold: float) 
 
 
 def _best_atoms(atoms: _Atoms, state: _Pursuit, places: Indices, step: int) -> tuple[Indices, Array]:
-    """Return the row with the largest absolute correlation with each residual, and that value; ties go to the first.
-
-    Single precision finds the candidates. A bound on its rounding tells which rows may be the best, and these are
-    compared in double precision.
-    """
-    own, residuals, order = state.rows[places], state.residuals[places], np.arange(len(places))
+    """Return the row with the largest absolute correlation with each residual, and that value; ties go to the first."""
+    own, residuals = state.rows[places], state.residuals[places]
     barred = np.concatenate([own[:, None], state.supports[places, :step]], axis=1)
+    # A bound on the rounding tells which rows may be the best. Each of d products and sums may be off by one rounding.
+    slack = (atoms.X.shape[1] + step + 4) * _ROUNDING * atoms.norms.max()
     if atoms.gram is None:
-        units = (residuals / np.linalg.norm(residuals, axis=1)[:, None]).astype(np.float32)
-        sizes = np.asarray(units @ atoms.single.T)
-        # Each of d products and sums and both conversions may be off by one rounding.
-        slack = np.full(len(units), (atoms.X.shape[1] + 4) * _SINGLE_ROUNDING)
+        sizes = np.asarray(residuals @ atoms.X.T)
+        slack = slack * np.linalg.norm(residuals, axis=1)
     else:
         # Products of a residual are those of its row less those of its picks.
         weights = state.coefficients(places, step)
-        factors = np.concatenate([np.ones((len(own), 1)), -weights], axis=1).astype(np.float32)
+        factors = np.concatenate([np.ones((len(own), 1)), -weights], axis=1)
         pointers = np.arange(0, barred.size + 1, step + 1)
         shape = (len(own), len(atoms.gram))
         sizes = sparse.csr_array((factors.ravel(), barred.ravel(), pointers), shape=shape) @ atoms.gram
-        slack = (atoms.X.shape[1] + step + 4) * _SINGLE_ROUNDING * (1.0 + np.abs(weights).sum(axis=1))
+        slack = slack * (atoms.norms[own] + np.einsum("ij,ij->i", np.abs(weights), atoms.norms[barred[:, 1:]]))
     np.abs(sizes, out=sizes)
-    sizes[order[:, None], barred] = -1.0
-    least = (sizes.max(axis=1) - 2.0 * slack).astype(np.float32)
-    rows, candidates = np.divmod(np.flatnonzero(sizes >= least[:, None]), sizes.shape[1])
-    is_crowded = np.bincount(rows, minlength=len(own)) > _MOST_CANDIDATES
-    rows, candidates = rows[~is_crowded[rows]], candidates[~is_crowded[rows]]
-    picks, values = np.zeros(len(own), dtype=np.intp), np.full(len(own), -1.0)
-    exact = np.abs(_products(atoms.X[candidates], residuals[rows]))
-    exact[(candidates[:, None] == barred[rows]).any(axis=1)] = -1.0
-    best_first = np.lexsort((candidates, -exact, rows))
-    first = best_first[np.unique(rows[best_first], return_index=True)[1]]
-    picks[rows[first]], values[rows[first]] = candidates[first], exact[first]
-    crowded = np.flatnonzero(is_crowded)
-    correlations = np.abs(np.asarray(atoms.X @ residuals[crowded].T).T)
-    correlations[order[: len(crowded), None], barred[crowded]] = -1.0
-    picks[crowded] = correlations.argmax(axis=1)
-    values[crowded] = correlations[order[: len(crowded)], picks[crowded]]
-    return picks, values
-
-
-def _products(rows: View, vectors: Array) -> Array:
-    """Return the inner product of each row with the vector in its place."""
-    if sparse.issparse(rows):
-        return np.asarray(rows.multiply(vectors).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", rows, vectors))
+    sizes[np.arange(len(own))[:, None], barred] = -1.0
+    picks = (sizes >= (sizes.max(axis=1) - 2.0 * slack)[:, None]).argmax(axis=1)
+    chosen = atoms.X[picks]
+    return picks, np.abs(np.asarray((chosen * residuals).sum(axis=1)).ravel())

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from kedge import simplex_qp
 from kedge.baselines.graphs import weigh_neighbors
-from kedge.baselines.sobg import project_rows
 
 RNG = np.random.default_rng(0)
 POINTS, TARGETS = RNG.normal(size=(40, 5)) + 1e4, RNG.normal(size=(12, 5)) + 1e4
@@ -15,7 +15,7 @@ POINTS, TARGETS = RNG.normal(size=(40, 5)) + 1e4, RNG.normal(size=(12, 5)) + 1e4
 def test_weights_are_the_projection_of_scaled_distances_with_the_asked_number_of_positive_ones():
     found = weigh_neighbors(POINTS, TARGETS, 4)
     distances = cdist(POINTS, TARGETS, "sqeuclidean")
-    expected = project_rows(-distances / (2 * found.ridges[:, None]))
+    expected = simplex_qp(np.eye(distances.shape[1]), distances / (2 * found.ridges[:, None]))
     np.testing.assert_allclose(found.as_graph(12).toarray(), expected, atol=1e-10)
     np.testing.assert_array_equal((found.weights > 0).sum(axis=1), 4)
     np.testing.assert_allclose(found.squared_distances, np.sort(distances, axis=1)[:, :5], rtol=1e-12)

@@ -23,8 +23,8 @@ def shuffled(blocks, random_state):
     return sparse.csr_array(joined[order][:, order])
 
 
-def check(matrix, count, near=None):
-    values, vectors = leading_eigenvectors(matrix, find_components(matrix), count, near=near)
+def check(matrix, count):
+    values, vectors = leading_eigenvectors(matrix, find_components(matrix), count)
     expected = np.linalg.eigvalsh(matrix.toarray())[::-1][:count]
     np.testing.assert_allclose(values, expected, atol=1e-9)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-9)
@@ -54,15 +54,6 @@ def test_of_equal_eigenvalues_those_of_larger_components_come_first():
     blocks = [np.ones((size, size)) / size for size in (3, 9, 5, 7)]
     vectors = check(shuffled(blocks, 2), 3)
     assert [np.count_nonzero(np.abs(vectors[:, column]) > 1e-12) for column in range(3)] == [9, 7, 5]
-
-
-def test_a_start_changes_nothing_but_the_time():
-    matrix = shuffled([ring(700, 3, 0), ring(90, 3, 1)], 3)
-    expected = check(matrix, 4)
-    wrong = np.zeros((790, 1))
-    wrong[0] = 1.0
-    for near in (expected, expected[:, 3:], wrong):
-        np.testing.assert_allclose(check(matrix, 4, near), expected, atol=1e-6)
 
 
 def test_components_are_sorted_by_size_and_hold_every_row_once():

@@ -6,9 +6,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kedge import simplex_qp
-from kedge.baselines.sobg import project_rows
+from kedge.baselines.sobg import project_segments
 
 ROWS = hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.floats(-1e3, 1e3))
+
+
+def project_rows(values):
+    return project_segments(values.ravel(), np.full(len(values), values.shape[1])).reshape(values.shape)
 
 
 @given(ROWS)
