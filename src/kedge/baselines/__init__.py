@@ -6,17 +6,19 @@ from kedge.baselines.alrr import ALRR
 from kedge.baselines.amgl import AMGL
 from kedge.baselines.base import METHODS, Method
 from kedge.baselines.ensc import EnSC
-from kedge.baselines.essc import ESSC, SSC
+from kedge.baselines.essc import ESSC
 from kedge.baselines.fnc import FNC
 from kedge.baselines.kmm import KMM
 from kedge.baselines.lmvsc import LMVSC
 from kedge.baselines.lrr import LRR
 from kedge.baselines.lsc import LSC
-from kedge.baselines.lsr import LSR, SLSR
+from kedge.baselines.lsr import LSR
 from kedge.baselines.mlrssc import MLRSSC
 from kedge.baselines.msc_ias import MSC_IAS
 from kedge.baselines.sklearn_methods import JoinedKMeans, KMeans, SpectralClustering
+from kedge.baselines.slsr import SLSR
 from kedge.baselines.sobg import SOBG
+from kedge.baselines.ssc import SSC
 from kedge.baselines.sscomp import SSCOMP
 
 # ``available`` lists them in this order: the methods of the paper first.
