@@ -59,7 +59,7 @@ def test_new_rows_get_the_labels_of_the_release(subtests):
 @pytest.mark.parametrize("shape", [(40, 6), (20, 50)])
 @pytest.mark.parametrize("regularised", [False, True])
 def test_labels_are_those_of_the_smallest_residual(shape, regularised, monkeypatch):
-    monkeypatch.setattr(lsr, "_BATCH_ENTRIES", 3 * max(shape))
+    monkeypatch.setattr(slsr, "_BATCH_ENTRIES", 3 * max(shape))
     random = np.random.default_rng(0)
     known, labels = random.normal(size=shape), random.integers(0, 4, size=shape[0]) + 5
     rows = random.normal(size=(30, shape[1]))
