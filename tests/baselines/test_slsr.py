@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
-from kedge.baselines import LSR, SLSR, lsr
+from kedge.baselines import LSR, SLSR, slsr
 from kedge.baselines.slsr import classify_by_residual
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
