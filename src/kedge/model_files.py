@@ -199,7 +199,7 @@ def _find_fault(estimator: type[Any], attributes: Mapping[str, Any], fitted: boo
     if fitted and missing:
         return f"{own} lacks {', '.join(missing)}"
     if not fitted and "labels_" in attributes:
-        return "it is said to be unfitted but has labels"
+        return "it claims to be unfitted but has labels"
     for name, kind in (declared | _SOMETIMES).items():
         if name in attributes and not _holds(kind, attributes[name]):
             return f"attribute {name!r} of {own} is no {kind[0] if isinstance(kind, tuple) else kind}"

@@ -247,7 +247,7 @@ def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, facts: Any) ->
         # Reading to the end makes zipfile compare its own checksum.
         if file.read(1) or facts != {"bytes": member.file_size, "sha256": digest.hexdigest()}:
             raise Refusal(f"{name} does not match its size and checksum")
-    # NumPy's behaviour is undefined on bytes that are no values of their type.
+    # NumPy's behaviour is undefined for bytes that are not valid values of their type.
     if dtype.kind in "Ub" and len(flat):
         bits = np.uint8 if dtype.kind == "b" else np.dtype(np.uint32).newbyteorder(dtype.byteorder)
         if flat.view(bits).max() > (1 if dtype.kind == "b" else _LAST_CHARACTER):

@@ -1,4 +1,4 @@
-"""Files that are replaced in one step, so that nobody sees an incomplete one."""
+"""Files that are replaced in one step, never half-written."""
 
 import contextlib
 import os
@@ -21,6 +21,11 @@ def replace_whole(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, target)  # noqa: PTH105
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        # A write to a full disk does not say which file it was.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         with contextlib.suppress(FileNotFoundError):
             partial.unlink()

@@ -10,7 +10,7 @@ import pytest
 from fit_in_process import fit_here
 from scipy import sparse
 
-from kedge import MSGL, SGL
+from kedge import MSGL, SGL, baselines
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -107,6 +107,10 @@ def test_sentences_on_the_row_solver_quote_the_benchmarks():
     ratios = [float(row[place].rstrip("x").replace(",", "")) for row in rows for place in (12, 15)]
     assert min(ratios) > 100
     assert "more than a hundred times as fast as quadprog and ProxQP" in " ".join(README.split())
+
+
+def test_the_readme_counts_the_baselines():
+    assert f"has {NUMBERS[len(baselines.available())]} other methods" in " ".join(README.split())
 
 
 def test_every_row_of_the_table_was_printed_by_the_benchmark():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kedge import SGL
+from kedge.anchors.sets import count_anchors
 from kedge.metrics import nmi
 
 
@@ -24,6 +25,16 @@ def test_rows_are_rebuilt_from_coarse_anchors(pieces):
     np.testing.assert_array_equal(model.anchor_set_sizes_, [15] * 4)
     assert nmi(y, model.labels_) > 0.99
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("n_rows", [60, 900, 4_000, 4_001, 30_000, 1_000_000])
+@pytest.mark.parametrize("n_features", [4, 40])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("n_clusters", [None, 3, 50])
+def test_the_number_that_auto_would_choose_gives_the_same_plan(n_rows, n_features, is_sparse, n_clusters):
+    options = {"n_clusters": n_clusters, "is_sparse": is_sparse, "n_complete": n_rows // 2}
+    auto = count_anchors(n_rows, n_features, "auto", "auto", **options)
+    assert count_anchors(n_rows, n_features, auto.sizes[0], "auto", **options) == auto
 
 
 def test_as_many_clusters_as_pieces_keep_near_anchors(pieces):

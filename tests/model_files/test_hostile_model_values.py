@@ -70,7 +70,7 @@ def test_missing_attribute_is_refused(path, name):
 
 
 def test_labels_of_an_unfitted_model_are_refused(path):
-    refused(change_description(path, fitted=False), "said to be unfitted")
+    refused(change_description(path, fitted=False), "claims to be unfitted")
 
 
 @pytest.mark.parametrize(

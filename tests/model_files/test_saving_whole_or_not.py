@@ -56,6 +56,14 @@ def test_failure_leaves_the_old_file_and_nothing_else(path, monkeypatch, target,
     assert kedge.load(path).n_clusters == 2
 
 
+def test_a_full_disk_is_an_error_that_names_the_file(path, model, monkeypatch):
+    monkeypatch.setattr(HEADER, fail_with(FULL))
+    with pytest.raises(OSError, match="No space left") as caught:
+        kedge.save(model, path)
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(path)
+
+
 def test_value_that_cannot_be_saved_leaves_the_old_file(path, model):
     before = path.read_bytes()
     with pytest.raises(TypeError, match="'checkpoint' of SGL"):

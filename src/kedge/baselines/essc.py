@@ -157,7 +157,7 @@ class ProximalSolver:
             else:
                 new = rebuilt.shrink(moved, threshold, own)
             error, change = np.subtract(ahead, new, out=moved), np.subtract(new, now, out=now)
-            # Going on would lead uphill: start anew from here.
+            # The next step would go uphill: start again from here.
             is_uphill = np.einsum("ij,ij->i", error, change) > 0
             momentum[is_uphill] = 1.0
             faster = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0

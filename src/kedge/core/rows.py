@@ -1,4 +1,4 @@
-"""Rows: where they come from, and the problem that each one solves."""
+"""Rows: where they come from, the problem that each one solves, and k-means rounds on the nearest-anchor search."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

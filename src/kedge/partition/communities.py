@@ -25,7 +25,7 @@ Masses = NDArray[np.float64]
 
 # Doublings of the resolution in search of enough communities.
 _MOST_DOUBLINGS = 40
-# Orders in which nodes are visited, each giving other communities, of which the best are kept: as many as this number
+# Orders in which nodes are visited, each giving other communities; the best are kept: as many as this number
 # of edges allows, within limits. More starts bring very little.
 LEAST_STARTS, MOST_STARTS, EDGES_OF_STARTS = 8, 24, 4_000_000
 # Pairs of communities that may merge are joined at least this share as densely as the most densely joined pair. Losses

@@ -32,7 +32,7 @@ ax : matplotlib Axes
 
 
 def _figure(model: str) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
-    """Complete the docstring of a figure with the parameters that all have, of which ``model`` is described here."""
+    """Add the parameters that all figures share to the docstring of a figure; ``model`` describes the first."""
 
     def complete(draw: Callable[P, Any]) -> Callable[P, Any]:
         summary, _, more = cleandoc(draw.__doc__ or "").partition(_HEADER)

@@ -220,7 +220,7 @@ def refuse_gap(row: int, column: str, path: Path) -> None:
 
 
 def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
-    """Return a column as names of the rows; a name that comes twice is an error."""
+    """Return a column as names of the rows; a repeated name is an error."""
     if chunks.null_count or len(chunks.unique()) < len(chunks):
         raise DataFileError(
             f"{path}: the first column, {shown(column)}, looks like names of the rows, but some are missing or come "

@@ -169,7 +169,7 @@ class DataFiles:
     views: list[FileView]  # The matrices, all with the same number of rows.
     row_names: NDArray[Any] | None = None  # Shape (n_rows,). Names of the rows, where a file has them.
     labels: Labels | None = None  # What ``label_column`` asked for.
-    left_out: list[str] = field(default_factory=list)  # What was passed over, in words.
+    left_out: list[str] = field(default_factory=list)  # What was skipped, in words.
 
     @property
     def n_rows(self) -> int:
@@ -206,7 +206,7 @@ class DataFiles:
 
 
 def checked_sparse(parts: Mapping[str, NDArray[Any]], kind: str, path: Path, limits: Limits) -> sparse.csr_array:
-    """Return a sparse matrix by rows from its stored parts, after a look at every index."""
+    """Return a sparse matrix by rows from its stored parts, after checking every index."""
     if kind not in SPARSE_PARTS:
         raise DataFileError(f"{path} is a sparse matrix of the form {shown(kind)}; write it with matrix.tocsr()")
     lacking = [part for part in SPARSE_PARTS[kind] if part not in parts]

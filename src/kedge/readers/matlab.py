@@ -82,7 +82,7 @@ def _read_version_5(path: Path, wanted: Wanted) -> dict[str, Any]:
     _check_parts_of_file(path, wanted)
     listed = io.whosmat(str(path))
     names = [name for name, _, kind in listed if kind in _READ]
-    # Read only what can be a matrix, and never follow a name that comes twice.
+    # Read only what can be a matrix, and never follow a repeated name.
     if len({name for name, _, _ in listed}) < len(listed):
         raise DataFileError(f"{path} has two variables of one name")
     if not names:

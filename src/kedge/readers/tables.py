@@ -99,7 +99,7 @@ class ParquetRows(BandedRows):
     ----------
     path : str or Path
         A file (.parquet, .pq, .arrow, .feather, .ipc) or a folder of them, without partitions ("name=value"). Names
-        that start with "_" or "." are passed over.
+        that start with "_" or "." are skipped.
     columns : sequence of str, default=None
         Columns to read, in this order; None reads all of them in the order of the first file, without the index that
         pandas stores.
