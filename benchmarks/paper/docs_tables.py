@@ -6,7 +6,15 @@ from pathlib import Path
 
 from benchmarks.paper.plan import WHOLE, Records, experiments
 from benchmarks.paper.results import read_records, summarise
-from benchmarks.paper.tables import as_markdown, digest_grid, exponent_grid, overview_grid
+from benchmarks.paper.tables import (
+    anchors_grid,
+    as_markdown,
+    digest_grid,
+    exponent_grid,
+    objective_grid,
+    overview_grid,
+    ranges_grid,
+)
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parent / "results" / "results.jsonl"
@@ -21,8 +29,15 @@ def table_of(name: str, records: Records) -> str:
         text = as_markdown(overview_grid(list(known.values()), records, WHOLE))
         return text.replace("](", "](../benchmarks/paper/results/")
     experiment = known[name]
+    lines = summarise(experiment, records, WHOLE)
+    if experiment.kind == "anchors":
+        return as_markdown(anchors_grid(lines, summarise(known[f"{name}-ffs"], records, WHOLE)))
+    if experiment.kind == "sensitivity":
+        return as_markdown(ranges_grid(lines))
+    if experiment.kind == "objective":
+        return as_markdown(objective_grid(experiment, lines))
     if experiment.kind == "complexity":
-        return as_markdown(exponent_grid(experiment, summarise(experiment, records, WHOLE)))
+        return as_markdown(exponent_grid(experiment, lines))
     return as_markdown(digest_grid(experiment, records, WHOLE))
 
 

@@ -10,12 +10,12 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
+from benchmarks import provenance
 from benchmarks.clustering import measure
 from benchmarks.quality import data, records, table
 from benchmarks.quality.methods import METHODS
@@ -60,7 +60,9 @@ def run(task, rows, fitted):
         "umap_seconds": round(before[0], 3),
         "umap_n_jobs": 1 if method.umap else None,
         "threads": threads(),
-        "kedge": version("kedge"),
+        "kedge": provenance.versions()["kedge"],
+        "commit": provenance.commit(),
+        "when": provenance.now(),
         "versions": records.versions(),
     }
 
