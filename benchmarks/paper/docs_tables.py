@@ -18,16 +18,19 @@ from benchmarks.paper.tables import (
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parent / "results" / "results.jsonl"
+FINDINGS = RESULTS.with_name("disagreements.txt")
 PAGE = ROOT / "docs" / "reproducing.md"
 _BLOCK = re.compile(r"(<!-- generated: ([a-z0-9-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def table_of(name: str, records: Records) -> str:
-    """Return the table of one experiment, or of all, in Markdown."""
+    """Return the table of one experiment or of all, or the output of the findings, in Markdown."""
     known = experiments()
     if name == "overview":
         text = as_markdown(overview_grid(list(known.values()), records, WHOLE))
         return text.replace("](", "](../benchmarks/paper/results/")
+    if name == "findings":
+        return f"```text\n{FINDINGS.read_text(encoding='utf-8').strip()}\n```\n"
     experiment = known[name]
     lines = summarise(experiment, records, WHOLE)
     if experiment.kind == "anchors":
