@@ -11,10 +11,6 @@ import warnings
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
-from sklearn.cluster import KMeans
-from sklearn.datasets import make_blobs
-from sklearn.cluster import KMeans
-from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.clustering import measure
@@ -222,126 +218,6 @@ def ten_iterations(rows):
             # The first value has weights of the views that were not chosen yet.
             steps = np.diff(values[1:]) / np.abs(values[1:-1])
             rises = np.count_nonzero(steps > 1e-6)
-            print(
-                f"   {name}, beta {beta:g}: {len(values)} iterations, {rises} of {len(steps)} later steps raise it, "
-                f"the worst by {100 * max(steps.max(), 0):.2g} %",
-                flush=True,
-            )
-
-
-def growing_cost(rows):
-    """12. Time of the published algorithm grows linearly with rows, as stated, but not with the cube of anchors."""
-    sizes = (500, 1000) if rows.quick else (16_000, 64_000, 256_000)
-    counts = (20, 40) if rows.quick else (50, 100, 200)
-    for what, cases in (
-        ("rows", [(n, 50 if not rows.quick else 20) for n in sizes]),
-        ("anchors", [(sizes[0], m) for m in counts]),
-    ):
-        seconds = []
-        for n_rows, n_anchors in cases:
-            X, _ = make_union_of_subspaces(n_rows, n_subspaces=10, dim=3, ambient_dim=30, random_state=0)
-            model = SGL.as_published(10, n_anchors=n_anchors, alpha=1.0, beta=1e-3, max_iter=6, tol=1e-9, n_jobs=1)
-            started = time.process_time()
-            model.set_params(random_state=0).fit(X)
-            seconds.append(time.process_time() - started)
-        varied = [case[0] if what == "rows" else case[1] for case in cases]
-        power = np.polyfit(np.log(varied), np.log(seconds), 1)[0]
-        told = ", ".join(f"{one:,}: {own:.1f} s" for one, own in zip(varied, seconds, strict=True))
-        print(f"   {what} {told}; time grows like {what}^{power:.2f}", flush=True)
-
-
-def kmeans_relation(rows):
-    """10. For large alpha SGL is not k-means: Theorem 3 drops a term that depends on the clusters."""
-    X, y = make_blobs([100, 30, 20], n_features=2, cluster_std=0.3, random_state=0)
-    print("   The proof: a uniform Z on k components has the squared norm k, so the alpha term is a constant.")
-    # Anchors per component; every row of a component has equal weights on its anchors.
-    for n_anchors in ((2, 2, 2), (1, 2, 3), (3, 2, 1)):
-        squared = sum(count / own for count, own in zip(np.bincount(y), n_anchors, strict=True))
-        print(f"   clusters of 100, 30, 20 rows with {n_anchors} anchors: squared norm {squared:.1f}, k = 3")
-    print("   The claim: the larger alpha, the nearer to k-means.")
-    by_kmeans = KMeans(3, n_init=10, random_state=0).fit(X).labels_
-    for alpha in (1.0, 1e3, 1e6, 1e12):
-        model = SGL.as_published(3, n_anchors=6, alpha=alpha, beta=1.0, random_state=0).fit(X)
-        distance = np.abs(model.graph_.toarray() - 1 / 6).max()
-        agreement = adjusted_rand_score(by_kmeans, model.labels_)
-        print(
-            f"   alpha {alpha:g}: agreement with k-means {agreement:.3f} (1 = same labels), "
-            f"largest |z - 1/m| {distance:.1e}, {model.n_components_} component(s)"
-        )
-
-
-def ten_iterations(rows):
-    """11. MSGL is said to converge within ten iterations; the objective of the paper may rise on the way."""
-    for name, k, scale in (("citeseer", 6, "l2"), ("caltech101-7-reextracted", 7, "none")):
-        views, _ = rows(name)
-        if views is None:
-            continue
-        for beta in (0.0, 1.0, 5e4):
-            model = MSGL.as_published(k, n_anchors=30, alpha=1.0, beta=beta, scale=scale, random_state=0).fit(views)
-            values = np.array(model.objective_)
-            # The first value has weights of the views that were not chosen yet.
-            steps = np.diff(values[1:]) / np.abs(values[1:-1])
-            rises = np.count_nonzero(steps > 1e-9)
-            print(
-                f"   {name}, beta {beta:g}: {len(values)} iterations, {rises} of {len(steps)} later steps raise it, "
-                f"the worst by {100 * max(steps.max(), 0):.2g} %",
-                flush=True,
-            )
-
-
-def growing_cost(rows):
-    """12. Time of the published algorithm grows linearly with rows, as stated, but not with the cube of anchors."""
-    sizes = (500, 1000) if rows.quick else (16_000, 64_000, 256_000)
-    counts = (20, 40) if rows.quick else (50, 100, 200)
-    for what, cases in (
-        ("rows", [(n, 50 if not rows.quick else 20) for n in sizes]),
-        ("anchors", [(sizes[0], m) for m in counts]),
-    ):
-        seconds = []
-        for n_rows, n_anchors in cases:
-            X, _ = make_union_of_subspaces(n_rows, n_subspaces=10, dim=3, ambient_dim=30, random_state=0)
-            model = SGL.as_published(10, n_anchors=n_anchors, alpha=1.0, beta=1e-3, max_iter=6, tol=1e-9, n_jobs=1)
-            started = time.process_time()
-            model.set_params(random_state=0).fit(X)
-            seconds.append(time.process_time() - started)
-        varied = [case[0] if what == "rows" else case[1] for case in cases]
-        power = np.polyfit(np.log(varied), np.log(seconds), 1)[0]
-        told = ", ".join(f"{one:,}: {own:.1f} s" for one, own in zip(varied, seconds, strict=True))
-        print(f"   {what} {told}; time grows like {what}^{power:.2f}", flush=True)
-
-
-def kmeans_relation(rows):
-    """10. For large alpha SGL is not k-means: Theorem 3 drops a term that depends on the clusters."""
-    X, y = make_blobs([100, 30, 20], n_features=2, cluster_std=0.3, random_state=0)
-    print("   The proof: a uniform Z on k components has the squared norm k, so the alpha term is a constant.")
-    # Anchors per component; every row of a component has equal weights on its anchors.
-    for n_anchors in ((2, 2, 2), (1, 2, 3), (3, 2, 1)):
-        squared = sum(count / own for count, own in zip(np.bincount(y), n_anchors, strict=True))
-        print(f"   clusters of 100, 30, 20 rows with {n_anchors} anchors: squared norm {squared:.1f}, k = 3")
-    print("   The claim: the larger alpha, the nearer to k-means.")
-    by_kmeans = KMeans(3, n_init=10, random_state=0).fit(X).labels_
-    for alpha in (1.0, 1e3, 1e6, 1e12):
-        model = SGL.as_published(3, n_anchors=6, alpha=alpha, beta=1.0, random_state=0).fit(X)
-        distance = np.abs(model.graph_.toarray() - 1 / 6).max()
-        agreement = adjusted_rand_score(by_kmeans, model.labels_)
-        print(
-            f"   alpha {alpha:g}: agreement with k-means {agreement:.3f} (1 = same labels), "
-            f"largest |z - 1/m| {distance:.1e}, {model.n_components_} component(s)"
-        )
-
-
-def ten_iterations(rows):
-    """11. MSGL is said to converge within ten iterations; the objective of the paper may rise on the way."""
-    for name, k, scale in (("citeseer", 6, "l2"), ("caltech101-7-reextracted", 7, "none")):
-        views, _ = rows(name)
-        if views is None:
-            continue
-        for beta in (0.0, 1.0, 5e4):
-            model = MSGL.as_published(k, n_anchors=30, alpha=1.0, beta=beta, scale=scale, random_state=0).fit(views)
-            values = np.array(model.objective_)
-            # The first value has weights of the views that were not chosen yet.
-            steps = np.diff(values[1:]) / np.abs(values[1:-1])
-            rises = np.count_nonzero(steps > 1e-9)
             print(
                 f"   {name}, beta {beta:g}: {len(values)} iterations, {rises} of {len(steps)} later steps raise it, "
                 f"the worst by {100 * max(steps.max(), 0):.2g} %",
