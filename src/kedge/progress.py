@@ -1,4 +1,4 @@
-"""Progress on the terminal: a bar per iteration, drawn by rich; nothing if the output is not a terminal."""
+"""Progress on the terminal, drawn by rich; nothing if the output is not a terminal."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,30 +8,21 @@ from kedge.user_warnings import warn_user
 
 
 class Progress:
-    """Where a fit reports its progress; this one shows nothing."""
+    """Where a fit reports its progress: on a bar of rich, or nowhere if there is none."""
 
-    def begin(self, what: str, n_rows: int | None = None) -> None:
-        """Start a stage; with a number of rows the stage has a bar."""
-
-    def rows_done(self, count: int) -> None:
-        """Report rows of the current stage as done."""
-
-
-class TerminalBar(Progress):
-    """One line per stage, with rows per second and the time left."""
-
-    def __init__(self, bar: Any) -> None:
+    def __init__(self, bar: Any = None) -> None:
         self._bar = bar
         self._task: Any = None
 
     def begin(self, what: str, n_rows: int | None = None) -> None:
-        """Start a new line."""
+        """Start a stage, which replaces the line of the last one; with a number of rows the stage has a bar."""
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(what, total=n_rows)
+        if self._bar is not None:
+            self._task = self._bar.add_task(what, total=n_rows)
 
     def rows_done(self, count: int) -> None:
-        """Advance the bar."""
+        """Report rows of the current stage as done."""
         if self._task is not None:
             self._bar.advance(self._task, count)
 
@@ -67,4 +58,4 @@ def show_progress(verbose: int) -> Iterator[Progress]:
     columns = (TextColumn("kedge: {task.description}"), BarColumn(), RowsPerSecond())
     times = (TimeElapsedColumn(), TimeRemainingColumn())
     with RichProgress(*columns, *times, console=console, transient=True) as bar:
-        yield TerminalBar(bar)
+        yield Progress(bar)
