@@ -96,20 +96,10 @@ def _number_or_auto(text: str) -> float | str:
     return text if text == "auto" else number
 
 
-class Structure(StrEnum):
-    """The choices of --structure."""
-
-    SOFT = "soft"
-    EXACT = "exact"
-
-
-SUMMARY = """Subspace clustering, linear in the number of rows.
-
-Data files: CSV, TSV, Parquet, Arrow, .npy, .npz, .mat, .h5, .h5ad, .h5mu. Several files, or a folder of them, are
-several views of the same rows. To complete commands and options in your shell: kedge --install-completion."""
-
+# Typer shows what an enumeration holds as the choices of an option.
+Structure = StrEnum("Structure", ["soft", "exact"])
 # Commands import what they need when they run, so that --help and completion are quick.
-app = typer.Typer(cls=OneLineErrors, help=SUMMARY, no_args_is_help=True, add_completion=True, rich_markup_mode=None)
+app = typer.Typer(cls=OneLineErrors, no_args_is_help=True, add_completion=True, rich_markup_mode=None)
 
 Data = Annotated[list[Path], typer.Argument(metavar="DATA", help="Data files, or a folder; several files are views.")]
 _CLUSTERS = "Number of clusters; auto finds it from the data."
@@ -127,7 +117,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 
 @app.callback(invoke_without_command=True)
 def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
-    """Subspace clustering, linear in the number of rows."""
+    """Subspace clustering, linear in the number of rows.
+
+    Data files: CSV, TSV, Parquet, Arrow, .npy, .npz, .mat, .h5, .h5ad, .h5mu. Several files, or a folder of them, are
+    several views of the same rows. To complete commands and options in your shell: kedge --install-completion.
+    """
     if version:
         typer.echo(f"kedge {installed_version('kedge')}")
         raise typer.Exit

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import platform
 import secrets
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kedge.model_files import save
-from kedge.optional_libraries import installed_version, load_library
+from kedge.optional_libraries import CORE_LIBRARIES, installed_version, installed_versions, load_library
 from kedge.plots.fitted_model import compare_with_classes
 from kedge.plots.layer_tree import Layer
 from kedge.readers.contents import DataFiles
@@ -28,7 +27,6 @@ RUN_FILE = "run.json"
 MODEL_FILE = "model.kedge"
 REPORT_FILE = "report.html"
 LABELS_FILE = "labels.csv"
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "h5py")
 _SUFFIX = ".kedge-partial"
 _LOCK = ".lock"
 # Waits until its input is closed, which happens when this process ends or is killed. Then it restores an earlier run
@@ -130,11 +128,10 @@ def describe_run(
     if files.labels is not None:
         scores = compare_with_classes(model, files.labels.codes).scores
         given = {"column": files.labels.column, "scores": {name.lower(): value for name, value in scores.items()}}
-    versions = {name: found for name in _LIBRARIES if (found := installed_version(name)) != "not installed"}
     own = ("name", "kind", "n_rows", "n_columns", "feature_names", "image_shape")
     return {
         "kedge": installed_version("kedge"),
-        "versions": {"python": platform.python_version()} | versions,
+        "versions": installed_versions(*CORE_LIBRARIES, "pyarrow", "h5py"),
         "started": started.isoformat(timespec="seconds"),
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
         "data": [{name: getattr(view, name) for name in own} | {"path": str(view.path)} for view in files.views],

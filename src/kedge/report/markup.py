@@ -26,9 +26,12 @@ class Section:
         self.body += f"<p>{html}</p>"
         return self
 
-    def tabulate(self, caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> Self:
-        """Add a table; see :func:`table`."""
-        self.body += table(caption, header, rows, numbers_from)
+    def tabulate(
+        self, caption: str, header: Sequence[str], rows: Rows, *, numbers_from: int = 1, opened_by: str = ""
+    ) -> Self:
+        """Add a table; see :func:`_table`. With ``opened_by``, only these words show until one clicks on them."""
+        html = _table(caption, header, rows, numbers_from)
+        self.body += f"<details><summary>{escape(opened_by, 200)}</summary>{html}</details>" if opened_by else html
         return self
 
     def draw(
@@ -54,11 +57,13 @@ class Section:
         figure = graph_objects.Figure(data=list(traces), layout=whole)
         name = f"{self.name}-figure{part}"
         self.figures[name] = _safe_in_script(str(figure.to_json()))
-        opening = "" if listed is None else folded(listed[0], table(*listed[1:]))
         self.body += (
             f'<figure><div class="plot" id="{name}" role="img" aria-label="{escape(label, 400)}" '
-            f'style="min-height:{height}px"></div><figcaption>{caption}</figcaption>{opening}</figure>'
+            f'style="min-height:{height}px"></div><figcaption>{caption}</figcaption>'
         )
+        if listed is not None:
+            self.tabulate(*listed[1:], opened_by=listed[0])
+        self.body += "</figure>"
         return self
 
 
@@ -88,7 +93,7 @@ def _safe_in_script(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def table(caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> str:
+def _table(caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> str:
     """Return a table of escaped cells, which may be lists; columns from ``numbers_from`` on are aligned as numbers."""
     classes = [' class="number"' if place >= numbers_from else "" for place in range(len(header))]
     head = "".join(f'<th scope="col"{kind}>{escape(cell)}</th>' for cell, kind in zip(header, classes, strict=True))
@@ -109,11 +114,6 @@ def _cell(content: Any) -> str:
     if not isinstance(content, list):
         return escape(content, 400)
     return ",</span> ".join(f'<span class="item">{escape(item)}' for item in content) + "</span>"
-
-
-def folded(summary: str, content: str) -> str:
-    """Return content that opens on demand."""
-    return f"<details><summary>{escape(summary, 200)}</summary>{content}</details>"
 
 
 def percent(share: float, digits: int = 1) -> str:
