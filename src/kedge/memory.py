@@ -26,13 +26,11 @@ def resident_bytes() -> int | None:
 
 
 class PeakMemory:
-    """The peak of the memory of this process from now on, beyond what it holds now.
-
-    Linux keeps the highest mark of a process and can reset it. Without a reset, the peak is known only if the mark has
-    risen since.
-    """
+    """The peak of the memory of this process from now on, beyond what it holds now."""
 
     def __init__(self) -> None:
+        # Linux keeps the highest mark of a process and can reset it. Without a reset, the peak is known only if the
+        # mark has risen since.
         try:
             _CLEAR.write_text("5")
             self._is_set_back = True

@@ -40,41 +40,6 @@ class OneLineErrors(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def one_line_errors(command: Callable[..., int]) -> Callable[..., int]:
-    """Make a command that returns an exit code fail in one line, and show its warnings after success, a line each."""
-    name = f"kedge {command.__name__.removesuffix('_command')}"
-
-    @wraps(command)
-    def run(*arguments: Any, **options: Any) -> int:
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("default")
-                # kedge predict compares the names of columns itself.
-                warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                code = command(*arguments, **options)
-        except KeyboardInterrupt:
-            say(name, "stopped; nothing was written")
-            return INTERRUPTED
-        except BrokenPipeError:
-            raise
-        except Exception as error:
-            if os.environ.get("KEDGE_TRACEBACK"):
-                raise
-            text = str(error) or type(error).__name__
-            # Input can cause these errors; any other is a fault of kedge.
-            if isinstance(error, ValueError | OSError | MemoryError | ImportError):
-                say(name, "not enough memory; lower --memory" if text == "MemoryError" else text)
-                return BAD_INPUT
-            say(name, f"unexpected {type(error).__name__}: {text}; KEDGE_TRACEBACK=1 shows where")
-            return OWN_FAULT
-        if not options.get("as_json"):
-            for text in dict.fromkeys(str(warning.message) for warning in caught):
-                say(name, f"note: {text}")
-        return code
-
-    return run
-
-
 def say(command: str, text: str) -> None:
     """Print a text as one line on stderr."""
     print(f"{command}: {' '.join(text.split())}", file=sys.stderr)
@@ -100,6 +65,43 @@ def _number_or_auto(text: str) -> float | str:
 Structure = StrEnum("Structure", ["soft", "exact"])
 # Commands import what they need when they run, so that --help and completion are quick.
 app = typer.Typer(cls=OneLineErrors, no_args_is_help=True, add_completion=True, rich_markup_mode=None)
+
+
+def command(function: Callable[..., int]) -> Callable[..., int]:
+    """Add a command that returns an exit code. It fails in one line, and shows its warnings after success."""
+    name = f"kedge {function.__name__}"
+
+    @app.command()
+    @wraps(function)
+    def run(*arguments: Any, **options: Any) -> int:
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("default")
+                # kedge predict compares the names of columns itself.
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                code = function(*arguments, **options)
+        except KeyboardInterrupt:
+            say(name, "stopped; nothing was written")
+            return INTERRUPTED
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            if os.environ.get("KEDGE_TRACEBACK"):
+                raise
+            text = str(error) or type(error).__name__
+            # Input can cause these errors; any other is a fault of kedge.
+            if isinstance(error, ValueError | OSError | MemoryError | ImportError):
+                say(name, "not enough memory; lower --memory" if text == "MemoryError" else text)
+                return BAD_INPUT
+            say(name, f"unexpected {type(error).__name__}: {text}; KEDGE_TRACEBACK=1 shows where")
+            return OWN_FAULT
+        if not options.get("as_json"):
+            for text in dict.fromkeys(str(warning.message) for warning in caught):
+                say(name, f"note: {text}")
+        return code
+
+    return run
+
 
 Data = Annotated[list[Path], typer.Argument(metavar="DATA", help="Data files, or a folder; several files are views.")]
 _CLUSTERS = "Number of clusters; auto finds it from the data."
@@ -127,9 +129,8 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-@app.command(name="fit")
-@one_line_errors
-def fit_command(
+@command
+def fit(
     data: Data,
     k: Clusters = "auto",
     out: Annotated[Path, typer.Option(help="Folder for the results; it must not exist yet.")] = Path("kedge-run"),
@@ -161,9 +162,8 @@ def fit_command(
     return fit_files(data, reading, parameters, out=out, report=report, as_json=as_json, overwrite=overwrite)
 
 
-@app.command(name="predict")
-@one_line_errors
-def predict_command(
+@command
+def predict(
     model: Annotated[Path, typer.Argument(help="Folder of a run, or a model file.")],
     data: Data,
     out: Annotated[
@@ -182,18 +182,16 @@ def predict_command(
     return predict_files(model, data, {"columns": columns, "drop": drop, "memory": memory}, out)
 
 
-@app.command(name="report")
-@one_line_errors
-def report_command(run_dir: Annotated[Path, typer.Argument(help="Folder that kedge fit wrote.")]) -> int:
+@command
+def report(run_dir: Annotated[Path, typer.Argument(help="Folder that kedge fit wrote.")]) -> int:
     """Write report.html into the folder of a run."""
     from kedge.cli.report import write_run_report
 
     return write_run_report(run_dir)
 
 
-@app.command(name="compare")
-@one_line_errors
-def compare_command(
+@command
+def compare(
     data: Data,
     methods: Annotated[
         str | None, typer.Option(help="Methods, separated by commas; default: sgl,kmeans, or msgl,kmeans for views.")

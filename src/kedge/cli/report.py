@@ -15,10 +15,7 @@ from kedge.report import write_report
 
 
 def write_run_report(run_dir: Path) -> int:
-    """Write ``report.html`` into the folder of a run, say where it is, and return the exit code.
-
-    The data are read again from where they were; if they are gone or have changed, the page does without and says so.
-    """
+    """Write ``report.html`` into the folder of a run; if the data are gone or changed, the page does without them."""
     run = _read_record(run_dir)
     model_path = run_dir / MODEL_FILE
     if not model_path.is_file():

@@ -38,13 +38,11 @@ FAILURES = (ConnectionError, FileNotFoundError, ValueError)
 
 
 def obtain(dataset: Dataset, cache: Path, progress: bool | None = None) -> Content:
-    """Download the public files of a data set into the cache and return their checked content.
-
-    Processes that want the same set at once wait for the first of them and read what it stored.
-    """
+    """Download the public files of a data set into the cache and return their checked content."""
     failures: list[Exception] = []
     try:
         cache.mkdir(parents=True, exist_ok=True)
+        # Processes that want the same set at once wait for the first of them and read what it stored.
         # Closing the file releases the lock, and so does the end of the process. The file stays: removing it could free
         # a second lock of the same name.
         with (cache / f"{dataset.name}.lock").open("a") as lock:

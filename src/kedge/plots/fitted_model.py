@@ -87,11 +87,7 @@ def view_weights_of(model: Any) -> tuple[list[str], Array]:
 
 
 def count_choice(model: Any) -> dict[str, Any]:
-    """Return how the number of clusters was found.
-
-    ``ranked`` lists the candidates with their scores, best first; ``chosen`` is the number of clusters of the fit,
-    ``second`` the next best or None, and ``closeness`` its score divided by the best one.
-    """
+    """Return how the number of clusters was found, as ``auto_report_`` of the model says."""
     remedy = "fit with n_clusters='auto'"
     report: dict[str, Any] | None = needed(model, "auto_report_", remedy).get("n_clusters")
     if report is None:

@@ -16,7 +16,6 @@ from kedge.report.markup import Section, axis, counted, escape, named_axis, perc
 from kedge.report.material import Material
 from kedge.report.row_map import points
 
-HEIGHT = 300
 # Columns of the heat map of features.
 MOST_COLUMNS = 40
 # Smaller differences would be shown as zero.
@@ -46,7 +45,6 @@ def sizes(material: Material) -> Section:
     return Section("sizes", "Sizes").draw(
         [trace],
         {"xaxis": axis("cluster", **ticks), "yaxis": axis("rows"), "bargap": 0.25},
-        HEIGHT,
         label=f"Bar chart of the number of rows in each of {len(counts)} clusters, {spread}.",
         caption="Rows in each cluster. Colours are the same in all figures of this page.",
         listed=("The sizes as a table", "Rows in each cluster", ("cluster", "rows", "share"), rows),
@@ -253,7 +251,6 @@ def confidence(material: Material) -> Section | None:
     section.draw(
         [histogram],
         {"xaxis": axis("confidence", range=[0, 1], dtick=0.1), "yaxis": axis("rows")},
-        HEIGHT,
         label=f"Histogram of the confidence of all rows; {share} are below {DOUBTFUL:g}.",
         caption=(
             f"How far a row's own cluster leads the second best one among the rows around it. {share} of the rows are "
@@ -294,7 +291,6 @@ def cluster_count(material: Material) -> Section | None:
     return section.draw(
         [markup.bars(x, y, "%{x} clusters: score %{y:.3f}", colours=colours)],
         {"xaxis": axis("number of clusters", type="category"), "yaxis": axis("score")},
-        HEIGHT,
         label=f"Bar chart of the scores of {len(counts)} numbers of clusters; {chosen} has the best.",
         caption="The score of each candidate; the chosen number is in blue.",
         listed=("The scores as a table", "Candidates, best first", ("number of clusters", "score"), rows),

@@ -114,7 +114,6 @@ def objective(material: Material) -> Section:
     return section.draw(
         [_line(values, COLOURS[0], ".6g", {"size": 7})],
         {"xaxis": _iterations(len(values)), "yaxis": axis("objective")},
-        300,
         label=f"Line chart of the objective, from {first} to {last} in {len(values)} iterations.",
         caption=f"The objective at the end of each iteration; it {changed} over {counted(len(values), 'iteration')}.",
         listed=("The objective as a table", "Objective by iteration", ("iteration", "objective"), listed),

@@ -38,7 +38,7 @@ class Section:
         self,
         traces: Sequence[dict[str, Any]],
         layout: dict[str, Any],
-        height: int,
+        height: int = 300,
         *,
         label: str,
         caption: str,
