@@ -87,15 +87,10 @@ class ShareLabels:
     def confidence(self, block: RowBlock) -> Array:
         """Return how sure the labels are, from 0 to 1: how far the second cluster is behind the row's own."""
         assert self.smoothed is not None
-        return lead_over_others(np.asarray(block.coefficients @ self.smoothed), self.of(block))
-
-
-def lead_over_others(weights: NDArray[Any], labels: NDArray[np.int64]) -> Array:
-    """Return one minus the largest weight in another cluster over that in the row's own, at least zero."""
-    others = weights.astype(np.float64)
-    own = np.take_along_axis(others, labels[:, None], axis=1)[:, 0]
-    np.put_along_axis(others, labels[:, None], 0.0, axis=1)
-    return np.where(own > 0, np.maximum(1.0 - others.max(axis=1) / np.where(own > 0, own, 1.0), 0.0), 0.0)
+        others, labels = np.asarray(block.coefficients @ self.smoothed, dtype=np.float64), self.of(block)[:, None]
+        own = np.take_along_axis(others, labels, axis=1)[:, 0]
+        np.put_along_axis(others, labels, 0.0, axis=1)
+        return np.where(own > 0, np.maximum(1.0 - others.max(axis=1) / np.where(own > 0, own, 1.0), 0.0), 0.0)
 
 
 def find_layers(
@@ -121,7 +116,8 @@ def find_layers(
     else:
         whole, member = sparse.csr_array(digest.gram)[used][:, used], None
     graph = _without_diagonal(whole)
-    alike = _all_alike(whole)
+    # If all weights are equal up to rounding, there is nothing to cut.
+    alike = whole.nnz == whole.shape[0] ** 2 and np.ptp(whole.data) <= _ROUNDING * whole.data.max()
     evidence = None
     if n_clusters is None:
         evidence = CountEvidence([1], [1.0]) if alike else count_clusters(graph, seed, count_range, n_threads)
@@ -174,12 +170,6 @@ def _row_graph(weights: sparse.csr_array, column_sums: Array) -> sparse.csr_arra
     graph = sparse.csr_array(scaled @ wide.T)
     # Rounding must not make it differ from its transpose.
     return sparse.csr_array((graph + graph.T) / 2)
-
-
-def _all_alike(graph: sparse.csr_array) -> bool:
-    """Return whether all weights are equal up to rounding, so that there is nothing to cut."""
-    n_nodes = graph.shape[0]
-    return bool(graph.nnz == n_nodes**2 and np.ptp(graph.data) <= _ROUNDING * graph.data.max())
 
 
 def _without_diagonal(graph: sparse.csr_array) -> sparse.csr_array:

@@ -34,9 +34,8 @@ def show_progress(verbose: int) -> Iterator[Progress]:
         yield Progress()
         return
     try:
+        from rich import progress as bars
         from rich.console import Console
-        from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-        from rich.progress import Progress as RichProgress
         from rich.text import Text
     except ImportError:
         warn_user(
@@ -49,13 +48,13 @@ def show_progress(verbose: int) -> Iterator[Progress]:
         yield Progress()
         return
 
-    class RowsPerSecond(ProgressColumn):
+    class RowsPerSecond(bars.ProgressColumn):
         """The speed, once there is one."""
 
         def render(self, task: Any) -> Text:
             return Text("" if not task.speed else f"{task.speed:,.0f} rows/s")
 
-    columns = (TextColumn("kedge: {task.description}"), BarColumn(), RowsPerSecond())
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, *times, console=console, transient=True) as bar:
+    columns = ("kedge: {task.description}", bars.BarColumn(), RowsPerSecond())
+    times = (bars.TimeElapsedColumn(), bars.TimeRemainingColumn())
+    with bars.Progress(*columns, *times, console=console, transient=True) as bar:
         yield Progress(bar)

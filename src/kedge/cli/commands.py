@@ -5,6 +5,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from functools import wraps
 from importlib.metadata import version as installed_version
@@ -52,13 +53,10 @@ def _count_or_auto(text: str) -> int | str:
 
 
 def _number_or_auto(text: str) -> float | str:
-    try:
-        number = 0.0 if text == "auto" else float(text)
-    except ValueError:
-        number = float("nan")
-    if not 0 <= number < float("inf"):
-        raise typer.BadParameter(f"must be a number that is not negative, or auto: {text!r}")
-    return text if text == "auto" else number
+    with suppress(ValueError):
+        if text == "auto" or 0 <= float(text) < float("inf"):
+            return text if text == "auto" else float(text)
+    raise typer.BadParameter(f"must be a number that is not negative, or auto: {text!r}")
 
 
 # Typer shows what an enumeration holds as the choices of an option.
@@ -185,7 +183,7 @@ def predict(
 @command
 def report(run_dir: Annotated[Path, typer.Argument(help="Folder that kedge fit wrote.")]) -> int:
     """Write report.html into the folder of a run."""
-    from kedge.cli.report import write_run_report
+    from kedge.cli.run_folder import write_run_report
 
     return write_run_report(run_dir)
 

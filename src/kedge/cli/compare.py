@@ -1,7 +1,6 @@
 """``kedge compare``: several methods on the same data files, in one table."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ def _page(comparison: Comparison) -> str:
     return f'<!doctype html>\n<meta charset="utf-8">\n<title>kedge compare</title>\n{comparison.to_html()}'
 
 
-_FORMS: dict[str, Callable[[Comparison], str]]
 _FORMS = {".csv": Comparison.to_csv, ".md": Comparison.to_markdown, ".html": _page}
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn import config_context, get_config
 
 from kedge.cli import run_folder
-from kedge.cli.report import write_page
 from kedge.msgl import MSGL
 from kedge.optional_libraries import load_library
 from kedge.plots.fitted_model import cluster_sizes_of
@@ -53,7 +52,9 @@ def fit_files(
         run_folder.write_results(folder, files, model, layers)
         run = run_folder.describe_run(files, model, started, seconds, layers)
         if report:
-            write_page(folder, model, files, run, None if files.row_names is None else files.row_names.tolist())
+            run_folder.write_page(
+                folder, model, files, run, None if files.row_names is None else files.row_names.tolist()
+            )
         run["seconds"]["write"] = round(perf_counter() - clock, 3)
         (folder / run_folder.RUN_FILE).write_text(run_folder.to_json(run, indent=2) + "\n", encoding="utf-8")
     sizes = cluster_sizes_of(model).tolist()

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.plots import fitted_model
-from kedge.plots.colours import COLOURS, PATTERNS, SYMBOLS, colour_of, shape_of
+from kedge.plots import COLOURS, PATTERNS, SYMBOLS, colour_of, fitted_model, shape_of
 from kedge.plots.fitted_model import DOUBTFUL, TOP_OF_CLUSTER, FeatureContrasts
 from kedge.plots.layer_tree import ClusterTree, cluster_splits, cluster_tree
 from kedge.plots.projection import find_prototypes

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.optional_libraries import CORE_LIBRARIES, installed_versions
-from kedge.plots import fitted_model
-from kedge.plots.colours import COLOURS, SYMBOLS, colour_of
+from kedge.plots import COLOURS, SYMBOLS, colour_of, fitted_model
 from kedge.plots.fitted_model import Agreement, GraphBlocks
 from kedge.report.markup import CELLS, Section, axis, counted, escape, heat_map, named_axis, percent, plotly_text
 from kedge.report.material import Material

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kedge.plots.colours import SYMBOLS, colour_of, shape_of
+from kedge.plots import SYMBOLS, colour_of, shape_of
 from kedge.plots.fitted_model import TOP_OF_ROW, top_features_of_rows
 from kedge.plots.layer_tree import Layer
 from kedge.plots.projection import RowMap, can_be_mapped, map_rows
