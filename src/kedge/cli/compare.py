@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from kedge.cli.run_folder import checked_suffix
+from kedge.cli.run_folder import Options, checked_suffix
 from kedge.comparison import Comparison, compare, read_methods
 from kedge.memory import machine_memory
 from kedge.readers.contents import FileView
@@ -22,12 +22,7 @@ _FORMS = {".csv": Comparison.to_csv, ".md": Comparison.to_markdown, ".html": _pa
 
 
 def compare_files(
-    data: list[Path],
-    reading: dict[str, Any],
-    parameters: dict[str, Any],
-    methods: str | None,
-    out: Path | None,
-    as_json: bool,
+    data: list[Path], reading: Options, parameters: Options, methods: str | None, out: Path | None, as_json: bool
 ) -> int:
     """Read, run every method, show or write the table, and return the exit code: 1 if no method has a result."""
     # Everything that can be checked without the data is checked first.

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn import config_context, get_config
 
 from kedge.cli import run_folder
+from kedge.cli.run_folder import Options
 from kedge.msgl import MSGL
 from kedge.optional_libraries import load_library
 from kedge.plots.fitted_model import cluster_sizes_of
@@ -24,14 +25,7 @@ _MOST_LINES = 6
 
 
 def fit_files(
-    data: Sequence[Path],
-    reading: dict[str, Any],
-    parameters: dict[str, Any],
-    *,
-    out: Path,
-    report: bool,
-    as_json: bool,
-    overwrite: bool,
+    data: list[Path], reading: Options, parameters: Options, *, out: Path, report: bool, as_json: bool, overwrite: bool
 ) -> int:
     """Read, fit, write the folder of the run, print what was found, and return the exit code."""
     out = out.absolute()
@@ -67,7 +61,7 @@ def fit_files(
     return 0
 
 
-def _fit(files: DataFiles, parameters: dict[str, Any], *, verbose: int) -> Any:
+def _fit(files: DataFiles, parameters: Options, *, verbose: int) -> Any:
     """Fit SGL to one view, MSGL to several; the model keeps the names of columns."""
     if len(files.views) > 1:
         model: Any = MSGL(**parameters, verbose=verbose)

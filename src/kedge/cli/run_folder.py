@@ -1,7 +1,4 @@
-"""The folder of a run: labels and layers as tables, the record in JSON, and the report, also of an earlier run.
-
-The folder appears when everything is written.
-"""
+"""The folder of a run, which appears when everything is written: labels, layers, model, record in JSON, and report."""
 
 import contextlib
 import csv
@@ -16,7 +13,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +27,7 @@ from kedge.readers.contents import DataFileError, DataFiles
 from kedge.readers.open import read_data_files
 from kedge.report import write_report
 
+Options: TypeAlias = dict[str, Any]
 RUN_FILE = "run.json"
 MODEL_FILE = "model.kedge"
 REPORT_FILE = "report.html"

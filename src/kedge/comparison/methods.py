@@ -184,6 +184,7 @@ def fit_alone(choice: MethodChoice, model: Any, views: Views, memory_limit: floa
     command = [sys.executable, "-P", "-c", _PROGRAM]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     pipe = subprocess.PIPE
+    # A file and not a pipe, which processes that a fit leaves behind would keep open.
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=complaints, env=environment) as process:
             assert process.stdin is not None

@@ -77,8 +77,7 @@ def _fetch_home(dataset: Dataset, home: Home, cache: Path, progress: bool | None
 def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> Path:
     """Download a file into a folder, from the first of its addresses that gives it.
 
-    An incomplete file is called ``<name>.part``; the next call continues it. A ValueError says that the checksum is
-    wrong, a FileNotFoundError that the file is gone, a ConnectionError that no address could be reached.
+    An incomplete file is called ``<name>.part``; the next call continues it. The errors are those that ``load`` documents.
     """
     pooch = load_library("pooch", "data", "downloading data")
     pooch.get_logger().setLevel("WARNING")

@@ -50,10 +50,8 @@ def coordinates(model: Any, embedding: Any) -> Array:
 
 
 def _anchor_coordinates(model: Any) -> Array:
-    """Return where a row with all its weight on one anchor would lie.
-
-    With U = Z D^(-1/2) V S^(-1), rows lie at U S^p, and such a row lies at a multiple of V S^(p - 1).
-    """
+    """Return where a row with all its weight on one anchor would lie."""
+    # With U = Z D^(-1/2) V S^(-1), rows lie at U S^p, and such a row lies at a multiple of V S^(p - 1).
     embedding = np.asarray(model.anchor_embedding_, dtype=np.float64)
     values = model.singular_values_[: embedding.shape[1]]
     return np.asarray(unit_rows(embedding * values ** (DAMPING_POWER - 1)))
