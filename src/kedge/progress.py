@@ -30,21 +30,19 @@ class Progress:
 @contextmanager
 def show_progress(verbose: int) -> Iterator[Progress]:
     """Yield a progress bar if it was asked for and the output is a terminal."""
-    if not verbose:
-        yield Progress()
-        return
-    try:
-        from rich import progress as bars
-        from rich.console import Console
-        from rich.text import Text
-    except ImportError:
-        warn_user(
-            "verbose=1 shows progress with rich, which is not installed: pip install 'kedge[cli]', or set verbose=0"
-        )
-        yield Progress()
-        return
-    console = Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
+    is_shown = False
+    if verbose:
+        try:
+            from rich import progress as bars
+            from rich.console import Console
+            from rich.text import Text
+
+            console = Console(stderr=True)
+            is_shown = console.is_terminal or console.is_jupyter
+        except ImportError:
+            fix = "pip install 'kedge[cli]', or set verbose=0"
+            warn_user(f"verbose=1 shows progress with rich, which is not installed: {fix}")
+    if not is_shown:
         yield Progress()
         return
 

@@ -81,10 +81,8 @@ def command(function: Callable[..., int]) -> Callable[..., int]:
         except KeyboardInterrupt:
             say(name, "stopped; nothing was written")
             return INTERRUPTED
-        except BrokenPipeError:
-            raise
         except Exception as error:
-            if os.environ.get("KEDGE_TRACEBACK"):
+            if os.environ.get("KEDGE_TRACEBACK") or isinstance(error, BrokenPipeError):
                 raise
             text = str(error) or type(error).__name__
             # Input can cause these errors; any other is a fault of kedge.

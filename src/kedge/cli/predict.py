@@ -60,10 +60,9 @@ def _fitted_columns(model: Any) -> FittedColumns | None:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return None
-    if not _has_separate_views(model):
-        return FittedColumns({"X": [str(name) for name in names]})
-    by_view = np.split(np.asarray(names, dtype=object), np.cumsum(model.view_widths_)[:-1])
-    return FittedColumns({view: list(map(str, own)) for view, own in zip(model.view_names_, by_view, strict=True)})
+    views, widths = (model.view_names_, model.view_widths_) if _has_separate_views(model) else (["X"], [len(names)])
+    by_view = np.split(np.asarray(names, dtype=object), np.cumsum(widths)[:-1])
+    return FittedColumns({view: list(map(str, own)) for view, own in zip(views, by_view, strict=True)})
 
 
 def _arguments(model: Any, files: DataFiles) -> tuple[Any, dict[str, Any]]:

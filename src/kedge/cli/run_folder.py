@@ -116,13 +116,12 @@ def _remove_stale(out: Path) -> None:
 
 def _try_lock(descriptor: int) -> bool:
     """Take the lock, which the system frees when the process ends; without such locks nothing counts as stale."""
-    try:
+    with contextlib.suppress(ImportError, OSError):
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
+        return True
+    return False
 
 
 def describe_run(

@@ -74,8 +74,7 @@ class MethodChoice:
     @property
     def takes_views(self) -> bool:
         """Whether the method itself takes several views; the others get them side by side."""
-        multi = {method.estimator for method in available("multi")} | {MSGL}
-        return _estimators()[self.name] in multi
+        return _estimators()[self.name] in (MSGL, *(method.estimator for method in available("multi")))
 
     @property
     def finds_count(self) -> bool:

@@ -75,10 +75,7 @@ def _fetch_home(dataset: Dataset, home: Home, cache: Path, progress: bool | None
 
 
 def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> Path:
-    """Download a file into a folder, from the first of its addresses that gives it.
-
-    An incomplete file is called ``<name>.part``; the next call continues it. The errors are those that ``load`` documents.
-    """
+    """Download a file into a folder, from the first address that gives it; continue ``<name>.part`` if it is there."""
     pooch = load_library("pooch", "data", "downloading data")
     pooch.get_logger().setLevel("WARNING")
     part = folder / f"{file.name}.part"

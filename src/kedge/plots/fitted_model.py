@@ -20,7 +20,6 @@ MOST_LINES, MOST_COLUMNS = 300, 150
 NOT_A_GRAPH = "only models on anchor graphs (SGL, MSGL) have it"
 # Labels with less confidence than this are worth a look.
 DOUBTFUL = 0.5
-BINS = 20
 # Features named per cluster, and of single rows.
 TOP_OF_CLUSTER, TOP_OF_ROW = 6, 3
 
@@ -70,7 +69,7 @@ def confidence_histogram(model: Any) -> tuple[Labels, Array, float]:
     """Return counts and edges of the histogram of the confidence, and the share of rows below 0.5."""
     remedy = "SGL and MSGL have it, except as_published"
     values = np.asarray(needed(model, "confidence_", remedy), dtype=np.float64)
-    counts, edges = np.histogram(values, bins=BINS, range=(0.0, 1.0))
+    counts, edges = np.histogram(values, bins=20, range=(0.0, 1.0))
     return counts.astype(np.int64), edges, float((values < DOUBTFUL).mean())
 
 

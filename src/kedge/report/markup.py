@@ -48,9 +48,10 @@ class Section:
         """Add a figure, with a description for screen readers, a caption, and a table that opens on demand.
 
         ``listed`` holds the words that open the table, its caption, its header and its rows; ``part`` tells the figures
-        of one section apart. The page sets the colours that follow the theme, as a trace says in ``meta``: "sequential"
-        or "diverging" for a colour scale, "outlined" for an outline in the colour of text.
+        of one section apart.
         """
+        # The page sets the colours that follow the theme, as a trace says in ``meta``: "sequential" or "diverging" for
+        # a colour scale, "outlined" for an outline in the colour of text.
         graph_objects = load_library("plotly.graph_objects", "report", "a report")
         margin, template = {"l": 10, "r": 10, "t": 20, "b": 10}, graph_objects.layout.Template()
         whole = {"height": height, "autosize": True, "margin": margin, "template": template} | layout

@@ -102,7 +102,19 @@ def render_page(material: Material, plotly: str) -> str:
 
 def _overview(material: Material) -> str:
     """Return the opening paragraphs."""
-    opening = f"<p>{_what_was_found(material)} {_how_sure(material)}</p>"
+    model, counts = material.model, cluster_sizes_of(material.model)
+    described = counted(int(model.n_features_in_), "feature")
+    if len(material.view_names) > 1:
+        names = ", ".join(escape(name) for name in material.view_names)
+        described = f"{described} in {counted(len(material.view_names), 'view')} ({names})"
+    spread = f" The smallest holds {counted(int(counts.min()), 'row')} and the largest {counts.max():,}."
+    who = "chosen from the data" if model.n_clusters == "auto" else "as requested"
+    opening = (
+        f"<p>{type(model).__name__} put {counted(len(material.labels), 'row')} with {described} into "
+        f"<strong>{counted(material.n_clusters, 'cluster')}</strong> ({who}), using the weights between each row "
+        f"and {counted(len(model.anchor_labels_), 'anchor')}.{spread if material.n_clusters > 1 else ''} "
+        f"{_how_sure(material)}</p>"
+    )
     if material.views is not None:
         return opening
     reason = material.run.get("data_missing")
@@ -111,21 +123,6 @@ def _overview(material: Material) -> str:
         f'{opening}<p class="note" role="note">The data was not at hand when this page was written{why}, so it does '
         f"not show which features distinguish the clusters, nor images or features of single rows. Everything else "
         f"comes from the model.</p>"
-    )
-
-
-def _what_was_found(material: Material) -> str:
-    model, sizes = material.model, cluster_sizes_of(material.model)
-    described = counted(int(model.n_features_in_), "feature")
-    if len(material.view_names) > 1:
-        names = ", ".join(escape(name) for name in material.view_names)
-        described = f"{described} in {counted(len(material.view_names), 'view')} ({names})"
-    spread = f" The smallest holds {counted(int(sizes.min()), 'row')} and the largest {sizes.max():,}."
-    who = "chosen from the data" if model.n_clusters == "auto" else "as requested"
-    return (
-        f"{type(model).__name__} put {counted(len(material.labels), 'row')} with {described} into "
-        f"<strong>{counted(material.n_clusters, 'cluster')}</strong> ({who}), using the weights between each row "
-        f"and {counted(len(model.anchor_labels_), 'anchor')}.{spread if material.n_clusters > 1 else ''}"
     )
 
 

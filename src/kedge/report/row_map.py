@@ -12,7 +12,6 @@ from kedge.plots.projection import RowMap, can_be_mapped, map_rows
 from kedge.report.markup import Section, as_json, axis, counted, percent, plotly_text
 from kedge.report.material import Material
 
-HEIGHT = 560
 # With more clusters there is no legend; their numbers are on the map anyway.
 MOST_LISTED = 20
 
@@ -58,7 +57,7 @@ def _draw(section: Section, found: RowMap) -> None:
     section.draw(
         [_anchors(found), *(_rows_of(found, cluster) for cluster in range(n_clusters))],
         layout,
-        HEIGHT,
+        560,
         label=(
             f"Scatter plot of {counted(len(found.rows), 'row')} and {counted(len(found.anchors), 'anchor')} in two "
             f"directions, coloured by cluster."
