@@ -15,6 +15,7 @@ from kedge.readers.columns import Wanted, views_of_arrays
 from kedge.readers.contents import SPARSE_PARTS, DataFileError, DataFiles, FileView, checked_sparse, shown
 
 _MOST_MEMBERS = 10_000
+MOST_DIMENSIONS = 16
 
 
 class NpyItems:
@@ -63,7 +64,7 @@ def _read_header(file: Any, size: int, where: str) -> tuple[tuple[int, ...], boo
     if dtype.hasobject:
         raise DataFileError(f"{where}: entries are stored as objects, and loading them could run code; store numbers")
     apparent = math.prod(max(length, 1) for length in shape) * dtype.itemsize
-    if any(length < 0 for length in shape) or len(shape) > 8 or apparent >= 2**62:
+    if any(length < 0 for length in shape) or len(shape) > MOST_DIMENSIONS or apparent >= 2**62:
         raise DataFileError(f"{where} claims the impossible shape {shape}; the file is damaged")
     _check_length(shape, dtype, file.tell(), size, where)
     return shape, fortran, dtype
@@ -181,11 +182,17 @@ def _read_members(path: Path, wanted: Wanted) -> dict[str, NDArray[Any]]:
             name = member.filename.removesuffix(".npy")
             if name == member.filename or name in arrays:
                 raise DataFileError(f"{path} holds {shown(member.filename)}, which is not an array or is there twice")
-            with archive.open(member) as file:
-                _read_header(file, member.file_size, f"{path}, {shown(name)}")
-            with archive.open(member) as file:
-                arrays[name] = npy_format.read_array(file, allow_pickle=False)
-                # Reading to the end makes zipfile compare the checksum.
-                if file.read(1):
-                    raise DataFileError(f"{path}: {shown(name)} is longer than its header says")
+            arrays[name] = read_member(archive, member, f"{path}, {shown(name)}")
     return arrays
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> NDArray[Any]:
+    """Return the array of a .npy member; nothing is allocated before its header fits the size of the member."""
+    with archive.open(member) as file:
+        _read_header(file, member.file_size, where)
+    with archive.open(member) as file:
+        array: NDArray[Any] = npy_format.read_array(file, allow_pickle=False)
+        # Reading to the end makes zipfile compare the checksum.
+        if file.read(1):
+            raise DataFileError(f"{where} is longer than its header says")
+    return array
