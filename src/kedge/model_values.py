@@ -12,7 +12,7 @@ import reprlib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib import format as npy
@@ -216,7 +216,7 @@ def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, facts: Any) ->
     """Return the array of an .npy member, which must have this size and digest."""
     name = member.filename
     with archive.open(member) as file:
-        digest = hashlib.file_digest(cast(BinaryIO, file), "sha256").hexdigest()
+        digest = hashlib.file_digest(cast(zipfile.ZipExtFile, file), "sha256").hexdigest()
     if facts != {"bytes": member.file_size, "sha256": digest}:
         raise Refusal(f"{name} does not match its size and checksum")
     try:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import StoredRows, ViewReader
 from kedge.readers.columns import Wanted, labels_from_array, refuse_gap, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, checked_sparse, shown
 from kedge.readers.hdf5 import Hdf5Object, Hdf5Rows, check_dataset, child_of, open_hdf5, read_whole
 from kedge.readers.sparse_files import CSR_PARTS, CsrRows
+from kedge.readers.stored_rows import StoredRows, ViewReader
 
 
 def open_anndata(thing: Any) -> StoredRows:

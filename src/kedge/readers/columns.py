@@ -12,8 +12,9 @@ from scipy import sparse
 
 from kedge.optional_libraries import load_library
 from kedge.progress import Progress
-from kedge.readers.arrays import ROWS_AT_ONCE, StoredView, check_matrix, float_kind
+from kedge.readers.arrays import ROWS_AT_ONCE, StoredView
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, Limits, shown
+from kedge.readers.stored_rows import check_matrix, float_kind
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 # What a column of row names is called; "" and the second are what data frames write for an index without a name.

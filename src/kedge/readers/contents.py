@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.memory import machine_memory
-from kedge.readers.arrays import StoredRows, ViewReader, check_matrix
+from kedge.readers.stored_rows import StoredRows, ViewReader, check_matrix
 
 _GIB = 2**30
 # Matrices up to this size are read whole.

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kedge.optional_libraries import load_library
-from kedge.readers.bands import BandedRows
 from kedge.readers.columns import Wanted, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, shown
+from kedge.readers.stored_rows import BandedRows
 
 HDF5_SUFFIXES = (".h5", ".hdf5")
 # Between the file and the dataset in it.
@@ -129,7 +129,7 @@ def check_dataset(dataset: Any, path: Path, wanted: Wanted) -> None:
     """Refuse datasets whose numbers are in other files, or whose size is not plausible."""
     if dataset.external is not None or dataset.is_virtual:
         raise DataFileError(f"{path}: {shown(dataset.name)} keeps its numbers in other files, which are not read")
-    wanted.limits.check_packed(_bytes_of(dataset), dataset.id.get_storage_size(), path, shown(dataset.name))
+    wanted.limits.check_packed(dataset.nbytes, dataset.id.get_storage_size(), path, shown(dataset.name))
     if dataset.ndim:
         wanted.limits.check_rows(int(dataset.shape[0]), path)
     if dataset.chunks is not None:
@@ -141,14 +141,10 @@ def read_whole(dataset: Any, path: Path, wanted: Wanted | None) -> NDArray[Any]:
     """Return all of a dataset, text as a vector of strings; with `wanted`, only if it is safe and small enough."""
     if wanted is not None:
         check_dataset(dataset, path, wanted)
-        wanted.limits.check_whole(_bytes_of(dataset), path, shown(dataset.name))
+        wanted.limits.check_whole(dataset.nbytes, path, shown(dataset.name))
     if dataset.dtype.kind == "O" and dataset.dtype.metadata and "vlen" in dataset.dtype.metadata:
         return np.array(dataset.asstr()[()], dtype=np.dtypes.StringDType())
     return np.asarray(dataset[()])
-
-
-def _bytes_of(dataset: Any) -> int:
-    return int(math.prod(dataset.shape or (0,)) * dataset.dtype.itemsize)
 
 
 class ZarrRows(BandedRows):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import PIECE_BYTES, StoredRows, checked_range
 from kedge.readers.columns import Wanted, views_of_arrays
 from kedge.readers.contents import SPARSE_PARTS, DataFileError, DataFiles, FileView, checked_sparse, shown
+from kedge.readers.stored_rows import PIECE_BYTES, StoredRows, checked_range
 
 _MOST_MEMBERS = 10_000
 MOST_DIMENSIONS = 16

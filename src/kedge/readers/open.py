@@ -11,7 +11,7 @@ import numpy as np
 
 from kedge.progress import Progress
 from kedge.readers.anndata_files import open_anndata, read_h5ad, read_h5mu
-from kedge.readers.arrays import ViewReader, name_entry, refuse_not_finite
+from kedge.readers.arrays import refuse_not_finite
 from kedge.readers.columns import AskedColumns, ColumnChoice, Wanted, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Limits, one_kind_of_error
 from kedge.readers.dask_arrays import DaskReader
@@ -20,6 +20,7 @@ from kedge.readers.hdf5 import DATASET_MARK, HDF5_SUFFIXES, Hdf5Rows, ZarrRows, 
 from kedge.readers.matlab import read_matlab
 from kedge.readers.npy import MappedRows, NpyFile, find_map, read_npy, read_npz
 from kedge.readers.sparse_files import open_csr
+from kedge.readers.stored_rows import ViewReader, name_entry
 from kedge.readers.tables import TABLE_SUFFIXES, ParquetRows, read_table
 
 _Open: TypeAlias = Callable[[Path], ViewReader] | None

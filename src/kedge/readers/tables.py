@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import name_entry
-from kedge.readers.bands import BandedRows
 from kedge.readers.columns import Wanted, is_number, labels_of, load_pyarrow, refuse_double, row_names_of, sort_columns
 from kedge.readers.contents import DataFileError, DataFiles, FileView, shown
+from kedge.readers.stored_rows import BandedRows, name_entry
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 TABLE_SUFFIXES = (*PARQUET_SUFFIXES, ".arrow", ".feather", ".ipc")
@@ -136,8 +135,6 @@ class ParquetRows(BandedRows):
         return name_entry(f"{name}, row {row} ({file.group_word} {group})", column, self.feature_names)
 
     def _load(self, start: int, stop: int) -> NDArray[Any]:
-        if start == stop:
-            return np.empty((0, self.width), dtype=self.dtype)
         number, group = self._groups[self._band_of(start)]
         file, n_rows = self._files[number], stop - start
         table = file.read_group(group, self._columns)
