@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.core.scaling import SCALES, ViewScaling
+from kedge.engines.local import graph_in_memory
 from kedge.model_values import DAMAGED, MOST_MEMBERS, Refusal, decode, encode, read_array, write_array
 from kedge.user_warnings import warn_user
 from kedge.whole_file import replace_whole
@@ -66,8 +67,8 @@ class ModelFileError(ValueError):
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a model, fitted or not, in one file that :func:`kedge.load` reads without running code.
 
-    The file replaces an older one only when it is complete. Rows that the model keeps on disk or on a cluster are
-    brought into the file. Equal models give equal files.
+    The file replaces an older one only when it is complete. A graph on disk or on a cluster is copied into the file.
+    Equal models give equal files.
 
     Parameters
     ----------
@@ -96,7 +97,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         names = ", ".join(["SGL", "MSGL", *(method.name for method in import_module("kedge.baselines").available())])
         raise TypeError(f"model is a {name}, which cannot be saved; these can: {names}")
     given = model.get_params(deep=False)
-    held = {key: value for key, value in _in_memory(model).items() if key not in given}
+    held = {key: value for key, value in vars(model).items() if key not in given}
+    if "graph_" in held and not sparse.issparse(held["graph_"]):  # on disk, or on the workers of a cluster
+        held |= {key: np.asarray(held[key]) for key in ("embedding_", "labels_", "confidence_")}
+        held["graph_"] = graph_in_memory(held["graph_"])
     left_out = [key for key, value in given.items() if callable(value)]
     stored = {key: value for key, value in given.items() if key not in left_out}
     arrays: dict[str, NDArray[Any]] = {}
@@ -154,11 +158,10 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = _MOST_BYTES) -> Any:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _read(archive, _checked_members(archive, path.stat().st_size, max_bytes))
-        except Refusal as refusal:
-            raise ModelFileError(f"{path} cannot be loaded: {refusal}") from refusal
-        except _FOREIGN as error:
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise ModelFileError(f"{path} cannot be loaded: {reason}; {DAMAGED}") from error
+        except (Refusal, *_FOREIGN) as error:
+            reason = " ".join(str(error).split())[:400] or type(error).__name__
+            advice = error.advice if isinstance(error, Refusal) else DAMAGED
+            raise ModelFileError(f"{path} cannot be loaded: {reason}; {advice}") from error
 
 
 # What a model consists of.
@@ -170,17 +173,6 @@ def _class_named(name: str) -> type[Any] | None:
         return cast(type[Any], getattr(import_module(f"kedge.{_MODULES[name]}"), name))
     methods = import_module("kedge.baselines").available()
     return next((method.estimator for method in methods if method.name == name), None)
-
-
-def _in_memory(model: Any) -> dict[str, Any]:
-    """Return the attributes; a graph on disk or on a cluster becomes the arrays that pickles hold too."""
-    held = dict(vars(model))
-    if "graph_" in held and not sparse.issparse(held["graph_"]) and hasattr(model, "__getstate__"):
-        portable = model.__getstate__()
-        *parts, shape = portable["graph_"]
-        held |= {"graph_": sparse.csr_array(tuple(parts), shape=tuple(shape))}
-        held |= {key: portable[key] for key in ("embedding_", "labels_", "confidence_")}
-    return held
 
 
 def declared_attributes(estimator: type[Any]) -> dict[str, Any]:

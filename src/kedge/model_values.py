@@ -39,7 +39,8 @@ class Refusal(Exception):
     """What is wrong with a file and what to do; :func:`kedge.load` adds which file and raises ModelFileError."""
 
     def __init__(self, problem: str, advice: str = DAMAGED) -> None:
-        super().__init__(f"{problem}; {advice}")
+        super().__init__(problem)
+        self.advice = advice
 
 
 def encode(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> Any:

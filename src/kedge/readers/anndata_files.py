@@ -34,7 +34,7 @@ def open_anndata(thing: Any) -> StoredRows:
 
 def _reader_of(source: Any, key: str | None, names: list[str] | None) -> StoredRows:
     """Return a reader of a dense dataset, or of a CSR matrix: a group with data, indices and indptr."""
-    stored = Hdf5Object.of(source) if key is None else Hdf5Object(source, key)
+    stored = Hdf5Object(source, key)
     where = f"{stored.path}, {stored.key.strip('/')}"
     with stored.opened() as group:
         if hasattr(group, "dtype"):

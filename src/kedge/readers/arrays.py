@@ -26,10 +26,9 @@ _ROWS_FOR_SCALE = 2_000
 
 
 class StoredView:
-    """Rows of a reader, or some of its columns; ``view[rows]`` is an array or a CSR array of finite entries.
+    """Rows of a reader, or some of its columns; ``view[rows]`` checks that entries are finite, `read` does not.
 
-    `columns` are those that belong to the view; None means all. With `gaps_allowed` a row may be NaN throughout, which
-    means that the row lacks the view. A view is a reader itself, whose `read` does not check.
+    With `gaps_allowed` a row may be NaN throughout, which means that the row lacks the view.
     """
 
     ndim = 2
@@ -70,10 +69,7 @@ class StoredView:
 
 
 def refuse_not_finite(block: Any, rows: Rows, place: Callable[[int, int], str], *, gaps_allowed: bool) -> None:
-    """Raise an error that names the first entry that is not finite; with `gaps_allowed` a row may be NaN throughout.
-
-    `rows` are the numbers of the block's rows in the whole, and `place` puts a row and a column of it into words.
-    """
+    """Raise an error that names the first entry that is not finite; `rows` are the numbers of the block's rows."""
     if is_finite(block):
         return
     if sparse.issparse(block):
@@ -104,8 +100,7 @@ def is_finite(array: View) -> bool:
 class ArraySource:
     """Views with equal row counts; blocks are scaled as they are read, X is never copied.
 
-    `views` are arrays, CSR arrays or :class:`StoredView`. `observed`, of shape (n_rows, n_views), says which views each
-    row has; None means all. Entries of rows that lack a view are not looked at.
+    `observed`, of shape (n_rows, n_views), says which views each row has; None means all.
     """
 
     def __init__(

@@ -24,10 +24,7 @@ _Names: TypeAlias = Sequence[str] | None
 
 
 class AskedColumns:
-    """Columns that a user lists to use or to drop.
-
-    Both are names, numbers from 0, and ranges such as 3-7, which include both ends, with commas between them.
-    """
+    """Columns to use or to drop: names, numbers from 0, and ranges such as 3-7 (with both ends), between commas."""
 
     def __init__(self, columns: str | None = None, drop: str | None = None) -> None:
         self._columns = None if columns is None else _items(columns, "columns")
@@ -143,10 +140,7 @@ def _places_of(item: str, names: _Names, width: int) -> list[int]:
 def sort_columns(
     path: Path, names: Sequence[str], kinds: Sequence[Any], wanted: Wanted, *, has_names: bool = True
 ) -> tuple[list[int], int | None, int | None]:
-    """Return the places of the features, of the row names and of the labels; a feature that is text is an error.
-
-    `kinds` are types of pyarrow; without `has_names` the names were made up and are not in the file.
-    """
+    """Return the places of features, row names and labels; without `has_names` the names are not in the file."""
     if has_names:
         refuse_double(names, path)
     known = names if has_names else None
@@ -198,7 +192,8 @@ def labels_of(chunks: Any, column: str, path: Path) -> Labels:
     if text.null_count:
         refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
     encoded = pa.concat_arrays(text.chunks).dictionary_encode()
-    return Labels(column, np.asarray(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist())
+    codes = np.asarray(encoded.indices).astype(np.int64)
+    return Labels(column, codes, np.array(encoded.dictionary.to_pylist(), dtype=object)[codes])
 
 
 def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
@@ -212,7 +207,7 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
         raise DataFileError(f"{path}: {shown(column)} holds {flat.dtype}, which cannot be labels")
     names, codes = np.unique(flat, return_inverse=True)
     texts = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
-    return Labels(column, codes.reshape(-1).astype(np.int64), texts)
+    return Labels(column, codes.astype(np.int64), np.array(texts, dtype=object)[codes])
 
 
 def refuse_gap(row: int, column: str, path: Path) -> None:
@@ -231,11 +226,7 @@ def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
 
 
 def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Path, wanted: Wanted) -> DataFiles:
-    """Return the views of a file that holds arrays: columns chosen, labels kept aside, the rest named.
-
-    `found` is what can be a view, with rows as they are stored; `vectors` is what else the file holds, perhaps the
-    labels.
-    """
+    """Return the views in `found` with the columns that are asked for; `vectors` is what else the file holds."""
     asked = wanted.label_column
     labels = labels_from_array(vectors[asked], asked, path) if asked is not None and asked in vectors else None
     if not found:

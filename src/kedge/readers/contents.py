@@ -35,11 +35,7 @@ class DataFileError(ValueError):
 
 @contextmanager
 def one_kind_of_error(path: Path) -> Iterator[None]:
-    """Turn whatever the libraries raise while they read a file into DataFileError.
-
-    Hostile bytes make them raise nearly anything, so all errors are caught. Only a missing extra is passed on, whose
-    text says what to install.
-    """
+    """Turn whatever libraries raise for hostile bytes into DataFileError; a missing library says what to install."""
     try:
         yield
     except (DataFileError, ImportError):
@@ -154,12 +150,7 @@ class Labels:
 
     column: str  # Name of the column or array they come from.
     codes: NDArray[np.int64]  # Shape (n_rows,). Number of the class of each row.
-    names: list[str]  # Names of the classes.
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """Name of the class of each row."""
-        return np.array(self.names, dtype=object)[self.codes]
+    values: NDArray[Any]  # Shape (n_rows,). Name of the class of each row.
 
 
 @dataclass(frozen=True)
@@ -192,11 +183,6 @@ class DataFiles:
         return [view.feature_names for view in self.views]
 
     @property
-    def in_memory(self) -> bool:
-        """Whether all rows are in memory."""
-        return all(view.in_memory for view in self.views)
-
-    @property
     def observed(self) -> NDArray[np.bool_] | None:
         """Which views each row has, of shape (n_rows, n_views); None means all."""
         if all(view.observed is None for view in self.views):
@@ -219,11 +205,9 @@ def checked_sparse(parts: Mapping[str, NDArray[Any]], kind: str, path: Path, lim
     check_matrix(tuple(shape.tolist()), data.dtype, str(path))
     limits.check_rows(int(shape.max()), path)
     limits.check_whole(len(data) * (data.dtype.itemsize + 16) + 8 * int(shape.sum()), path)
-    if kind == "coo":
-        matrix = sparse.coo_array((data, (first, second)), shape=tuple(shape))
-    else:
-        form = sparse.csr_array if kind == "csr" else sparse.csc_array
-        matrix = form((data, first, second), shape=tuple(shape))
+    entries = (data, (first, second)) if kind == "coo" else (data, first, second)
+    matrix = getattr(sparse, f"{kind}_array")(entries, shape=tuple(shape))
+    if kind != "coo":
         if second[-1] != len(first):
             raise DataFileError(f"{path}: the parts of a sparse matrix do not fit each other")
         matrix.check_format(full_check=True)

@@ -20,21 +20,20 @@ DATASET_MARK = "::"
 
 
 class Hdf5Object:
-    """A dataset or group, opened for each use by the path of its file.
+    """A dataset or group, opened for each use by the path of its file, so a forked process shares nothing.
 
-    So nothing is shared with a forked process, and the file is not held open. An object that is open for writing, or
-    has no path, is used itself.
+    An object that is open for writing, or has no path, is used itself.
     """
 
-    def __init__(self, path: str | Path, key: str, live: Any = None) -> None:
-        self.path, self.key, self._live = Path(path).absolute(), key, live
-
-    @classmethod
-    def of(cls, thing: Any) -> "Hdf5Object":
-        """Return the holder of an object that is open."""
-        path = Path(thing.file.filename)
-        by_path = thing.file.mode == "r" and thing.name is not None and path.is_file()
-        return cls(path, thing.name or "", None if by_path else thing)
+    def __init__(self, source: Any, key: str | None = None) -> None:
+        self._live = None
+        if isinstance(source, str | Path):
+            self.path = Path(source).absolute()
+            self.key = _only_dataset(self.path) if key is None else key
+            return
+        self.path, self.key = Path(source.file.filename).absolute(), source.name or ""
+        if source.file.mode != "r" or source.name is None or not self.path.is_file():
+            self._live = source
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
@@ -52,17 +51,10 @@ class Hdf5Object:
 
 
 class Hdf5Rows(BandedRows):
-    """Rows of a 2-D dataset, given open or by its file.
-
-    Without the name of a `dataset`, the file must hold only one of numbers in two dimensions.
-    """
+    """Rows of a 2-D dataset, given open or by its file, with the name of the `dataset` if the file holds several."""
 
     def __init__(self, source: Any, dataset: str | None = None, feature_names: list[str] | None = None) -> None:
-        if isinstance(source, str | Path):
-            key = _only_dataset(Path(source).absolute()) if dataset is None else dataset
-            self.stored = Hdf5Object(source, key)
-        else:
-            self.stored = Hdf5Object.of(source)
+        self.stored = Hdf5Object(source, dataset)
         self.name = f"{self.stored.path.name}{DATASET_MARK}{self.stored.key.strip('/')}"
         self.feature_names = feature_names
         with self.stored.opened() as found:

@@ -19,10 +19,9 @@ MOST_DIMENSIONS = 16
 
 
 class NpyItems:
-    """The items along the first axis of a .npy file: rows of a matrix, or entries of a vector; `dtype` is as stored.
+    """The rows of a matrix or entries of a vector in a .npy file, with `dtype` as stored.
 
-    The file is opened for each read and not mapped: mapped pages count as memory in use, and a mapped file that is cut
-    short ends the process.
+    The file is not mapped: mapped pages count as memory in use, and a mapped file that is cut short ends the process.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +23,9 @@ from kedge.readers.sparse_files import open_csr
 from kedge.readers.stored_rows import ViewReader, name_entry
 from kedge.readers.tables import TABLE_SUFFIXES, ParquetRows, read_table
 
-_Open: TypeAlias = Callable[[Path], ViewReader] | None
-_Read: TypeAlias = Callable[[Path, Wanted], DataFiles] | None
 # All formats, by the ending of the file name, each with two functions. The first opens a path for `fit`, which reads
 # rows in blocks. The second reads a file for the command line, with labels and names. None means: not supported there.
-_FORMATS: dict[str, tuple[_Open, _Read]] = {
+_FORMATS: dict[str, tuple[Callable[[Path], ViewReader] | None, Callable[[Path, Wanted], DataFiles] | None]] = {
     ".npy": (NpyFile, read_npy),
     **dict.fromkeys(TABLE_SUFFIXES, (ParquetRows, read_table)),
     **dict.fromkeys(HDF5_SUFFIXES, (Hdf5Rows, read_hdf5)),
@@ -47,11 +45,7 @@ _NAMES_END = f"names of data files end in one of {', '.join(_SUFFIXES)}"
 
 
 def open_rows(thing: Any) -> ViewReader | None:
-    """Return a reader of rows that are not in memory, or None if they are.
-
-    `thing` is a path as str or Path, a reader, a memory map, a Dask or Zarr array, an HDF5 dataset or an AnnData
-    object; anything else counts as in memory. Libraries are imported only if a file needs them.
-    """
+    """Return a reader of rows that are not in memory, such as those of a path; None if they are in memory."""
     if isinstance(thing, str | Path):
         return _open_path(thing)
     if isinstance(thing, ViewReader):
@@ -121,15 +115,11 @@ def read_data_files(
     memory: float | None = None,
     progress: Progress | None = None,
 ) -> DataFiles:
-    """Read one file or several, of any kind that is known; several are several views of the same rows.
+    """Read files and folders, each a view of the same rows; what is wrong with one of them is a DataFileError.
 
-    Small matrices are read whole. Large ones in .npy, Parquet, Arrow, .h5ad and HDF5 stay where they are and are read
-    in parts by ``fit``; large CSV and TSV files are converted batch by batch into a temporary file that vanishes with
-    the process. A file that is missing, damaged, hostile, too large, or does not fit the others is a DataFileError.
-
-    `paths` may be folders, also those of ``save_csr``. `columns` and `drop` list columns as :class:`AskedColumns`
-    says. `label_column` names a column (or array, or column of obs) with known classes, which is kept aside. `memory`
-    is how many GiB may be used; None means what the machine has.
+    Small matrices are read whole; large ones stay on disk where their format allows it, and ``fit`` reads them in
+    parts. `columns` and `drop` list columns as :class:`AskedColumns` says. `label_column` names a column or array with
+    known classes, which is kept aside. `memory` is how many GiB may be used; None means what the machine has.
     """
     choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
     wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Progress())

@@ -29,10 +29,7 @@ class ViewReader(Protocol):
     feature_names: list[str] | None  # Names of the columns, where they are stored.
 
     def read(self, rows: Rows) -> View:
-        """Return consecutive rows, or rows by number in ascending order, as an array in C order or a CSR array.
-
-        Several threads may call it at once.
-        """
+        """Return a range of rows, or rows by ascending number, dense in C order or CSR. Several threads may call it."""
         ...
 
     def place(self, row: int, column: int) -> str:
@@ -75,10 +72,7 @@ class StoredRows(ViewReader):
         return block
 
     def _pieces(self, numbers: NDArray[np.intp]) -> Iterator[tuple[slice, int, Any]]:
-        """Yield positions in `numbers`, the first row read for them, and the rows from there on.
-
-        Neighbours that are far apart are read apart, and no piece is larger than `PIECE_BYTES`.
-        """
+        """Yield positions in `numbers`, the first row read for them, and the rows from there on, in small pieces."""
         gap, limit = (rows_of_bytes(n_bytes, self._row_bytes()) for n_bytes in (_GAP_BYTES, PIECE_BYTES))
         ends = np.append(np.flatnonzero(np.diff(numbers) > gap) + 1, len(numbers))
         start = 0
@@ -137,10 +131,7 @@ def name_entry(where: str, column: int, feature_names: list[str] | None) -> str:
 
 
 class BandedRows(StoredRows):
-    """Base of readers with bands: a subclass sets `_edges`, and `_load` is then called for whole bands only.
-
-    The last band that was read in part is kept, so small blocks do not decode it again.
-    """
+    """Base of readers that decode whole bands: a subclass sets `_edges`. The last band read in part is kept."""
 
     # The first row of every band, then the number of rows; empty if there are no bands.
     _edges: NDArray[np.intp] = np.empty(0, dtype=np.intp)
@@ -153,7 +144,7 @@ class BandedRows(StoredRows):
     def set_chunks(self, chunk_rows: int) -> None:
         """Make bands of whole chunks, or of parts of a chunk where chunks are very large."""
         row_bytes = self._row_bytes()
-        together = max(1, int(_SMALL_BAND // max(1, chunk_rows * row_bytes)))
+        together = rows_of_bytes(_SMALL_BAND, chunk_rows * row_bytes)
         band_rows = min(chunk_rows * together, rows_of_bytes(_LARGE_BAND, row_bytes))
         self._edges = np.append(np.arange(0, self.n_rows, band_rows, dtype=np.intp), np.intp(self.n_rows))
 
