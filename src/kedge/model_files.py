@@ -114,9 +114,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "left_out": left_out,
         "attributes": {key: encode(value, f"attribute {key!r} of {name}", arrays) for key, value in held.items()},
     }
-    fault = _find_fault(type(model), held, "labels_" in held)
-    if fault is not None:
-        raise TypeError(f"the model cannot be saved: {fault}")
+    try:
+        _check_attributes(type(model), held, "labels_" in held)
+    except Refusal as refusal:
+        raise TypeError(f"the model cannot be saved: {refusal}") from refusal
     with replace_whole(Path(path)) as file:
         _write(file, description, arrays)
     for parameter in left_out:
@@ -144,8 +145,6 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = _MOST_BYTES) -> Any:
 
     Raises
     ------
-    FileNotFoundError
-        There is no such file.
     kedge.model_files.ModelFileError
         The file is no model, damaged, hostile, or written by a newer kedge; a ValueError.
     """
@@ -180,22 +179,21 @@ def declared_attributes(estimator: type[Any]) -> dict[str, Any]:
     return {name: kind for name, kind in get_type_hints(estimator).items() if _FITTED.fullmatch(name)}
 
 
-def _find_fault(estimator: type[Any], attributes: Mapping[str, Any], fitted: bool) -> str | None:
-    """Return what is wrong with the attributes of a model beside its parameters; None if nothing is."""
+def _check_attributes(estimator: type[Any], attributes: Mapping[str, Any], fitted: bool) -> None:
+    """Refuse a model whose attributes, beside its parameters, are not those that a fit leaves."""
     own = estimator.__name__
     for name in attributes:
         if not _FITTED.fullmatch(name) and name not in _OF_MIXINS:
-            return f"{name!r} is no attribute of a fitted {own}"
+            raise Refusal(f"{name!r} is no attribute of a fitted {own}")
     declared = declared_attributes(estimator) | _ALWAYS
     missing = [name for name in declared if name not in attributes]
     if fitted and missing:
-        return f"{own} lacks {', '.join(missing)}"
+        raise Refusal(f"{own} lacks {', '.join(missing)}")
     if not fitted and "labels_" in attributes:
-        return "it claims to be unfitted but has labels"
+        raise Refusal("it claims to be unfitted but has labels")
     for name, kind in (declared | _SOMETIMES).items():
         if name in attributes and not _holds(kind, attributes[name]):
-            return f"attribute {name!r} of {own} is no {kind[0] if isinstance(kind, tuple) else kind}"
-    return None
+            raise Refusal(f"attribute {name!r} of {own} is no {kind[0] if isinstance(kind, tuple) else kind}")
 
 
 def _holds(kind: Any, value: Any) -> bool:
@@ -232,10 +230,8 @@ def _write(file: BinaryIO, description: dict[str, Any], arrays: Mapping[str, NDA
                 members[name] = write_array(opened, array)
         text = json.dumps(description | {"members": members}, allow_nan=False).encode("ascii")
         if len(text) > _MOST_TEXT_BYTES:
-            raise ValueError(
-                f"the model has {len(text)} bytes of lists, dicts and text, at most {_MOST_TEXT_BYTES} fit in a "
-                "file: pass long lists as arrays"
-            )
+            has = f"{len(text)} bytes of lists, dicts and text, at most {_MOST_TEXT_BYTES} fit in a file"
+            raise ValueError(f"the model has {has}: pass long lists as arrays")
         archive.writestr(zipfile.ZipInfo(_DESCRIPTION, _TIME), text)
         archive.comment = _comment(text)
 
@@ -312,9 +308,7 @@ def _read(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> Any:
     unknown = [parameter for parameter in parameters if parameter not in estimator._get_param_names()]
     if unknown:
         raise Refusal(f"{name} has no parameter {unknown[0][:80]!r}", _UPGRADE)
-    fault = _find_fault(estimator, attributes, description["fitted"])
-    if fault is not None:
-        raise Refusal(fault)
+    _check_attributes(estimator, attributes, description["fitted"])
     # Parameters that a later kedge added take their defaults.
     model = estimator(**parameters)
     vars(model).update(attributes)

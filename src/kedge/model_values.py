@@ -31,6 +31,7 @@ MOST_DIGITS = 1000
 # Levels of lists and dicts; each takes up to three of JSON.
 _MOST_NESTED = 20
 _LAST_CHARACTER = 0x10FFFF
+_BOUND = int | np.integer | None
 # Types that mean the same on every machine: bool, numbers of at most double precision, and text.
 _PLAIN = r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16|U[1-9]\d{0,7})"
 
@@ -62,7 +63,7 @@ def encode(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> 
     if kind is dict and all(type(key) in (str, int) for key in value):
         pairs = [[key, encode(one, f"{where}[{key!r}]", arrays, depth + 1)] for key, one in value.items()]
         return {"kind": "dict", "items": pairs}
-    if kind is slice and all(map(_is_bound, (value.start, value.stop, value.step))):
+    if kind is slice and all(isinstance(bound, _BOUND) for bound in (value.start, value.stop, value.step)):
         return {"kind": "slice", "bounds": encode([value.start, value.stop, value.step], where, arrays, depth)}
     if isinstance(value, np.generic) and _is_plain(value):
         dtype = value.dtype.newbyteorder("<")
@@ -76,10 +77,6 @@ def encode(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> 
 
 def _is_plain(value: Any) -> bool:
     return value.ndim <= MOST_DIMENSIONS and re.fullmatch(_PLAIN, value.dtype.str) is not None
-
-
-def _is_bound(bound: Any) -> bool:
-    return bound is None or isinstance(bound, int | np.integer)
 
 
 def _array_parts(value: Any) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -142,7 +139,7 @@ def _decode_dict(items: list[Any]) -> dict[Any, Any]:
 
 
 def _decode_slice(bounds: list[Any]) -> slice:
-    _require(len(bounds) == 3 and all(map(_is_bound, bounds)))
+    _require(len(bounds) == 3 and all(isinstance(bound, _BOUND) for bound in bounds))
     return slice(*bounds)
 
 

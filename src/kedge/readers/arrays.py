@@ -40,10 +40,6 @@ class StoredView:
         self.dtype, self.name, names = reader.dtype, reader.name, reader.feature_names
         self.feature_names = None if names is None else [names[column] for column in self._numbers]
 
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self.shape[0]
-
     def __getitem__(self, rows: Rows) -> Any:
         """Read consecutive rows, or rows by number, and check that they are finite."""
         if isinstance(rows, slice):

@@ -28,13 +28,11 @@ class AskedColumns:
 
     def __init__(self, columns: str | None = None, drop: str | None = None) -> None:
         self._columns = None if columns is None else _items(columns, "columns")
+        # A column that is asked for by its name is a feature whatever it looks like.
+        self.named = set(self._columns or [])
         self._drop = [] if drop is None else _items(drop, "drop")
         self._missing = {("columns", item) for item in self._columns or []} | {("drop", item) for item in self._drop}
         self._seen: list[str] = []
-
-    def names_it(self, name: str) -> bool:
-        """Whether a column is asked for by its name, so that it is a feature whatever it looks like."""
-        return self._columns is not None and name in self._columns
 
     def choose(self, view: str, names: _Names, width: int, path: Path, kept_aside: Sequence[int]) -> list[int]:
         """Return the places of the chosen columns of a view; those kept aside are chosen only if they are listed."""
@@ -69,11 +67,8 @@ class FittedColumns:
 
     def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
         self._names = {view: list(columns) for view, columns in names.items()}
+        self.named = {name for columns in names.values() for name in columns}
         self._count = 0
-
-    def names_it(self, name: str) -> bool:
-        """Whether the fit used a column of this name."""
-        return any(name in columns for columns in self._names.values())
 
     def choose(self, view: str, names: _Names, width: int, path: Path, kept_aside: Sequence[int]) -> list[int]:
         """Return the columns of the fit, in its order."""
@@ -179,7 +174,7 @@ def load_pyarrow(module: str = "pyarrow") -> Any:
 
 def _names_rows(names: Sequence[str], kind: Any, wanted: Wanted) -> bool:
     """Whether the first column looks like names of the rows."""
-    if names[0].strip().lower() not in _ROW_NAMES or len(names) == 1 or wanted.columns.names_it(names[0]):
+    if names[0].strip().lower() not in _ROW_NAMES or len(names) == 1 or names[0] in wanted.columns.named:
         return False
     types = load_pyarrow().types
     return any(test(kind) for test in (types.is_string, types.is_large_string, types.is_dictionary, types.is_integer))
@@ -218,10 +213,9 @@ def refuse_gap(row: int, column: str, path: Path) -> None:
 def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
     """Return a column as names of the rows; a repeated name is an error."""
     if chunks.null_count or len(chunks.unique()) < len(chunks):
-        raise DataFileError(
-            f"{path}: the first column, {shown(column)}, looks like names of the rows, but some are missing or come "
-            "twice; leave it out with --drop, or name the columns to use with --columns"
-        )
+        advice = "leave it out with --drop, or name the columns to use with --columns"
+        looks = f"the first column, {shown(column)}, looks like names of the rows, but some are missing or come twice"
+        raise DataFileError(f"{path}: {looks}; {advice}")
     return np.array(chunks.cast(load_pyarrow().string()).to_pylist(), dtype=np.dtypes.StringDType())
 
 
@@ -267,9 +261,6 @@ def _view_of(stored: FileView, wanted: Wanted) -> tuple[FileView, Labels | None]
 
 def _column(view: FileView, place: int) -> NDArray[Any]:
     """Return one column, read in parts."""
-    parts = []
-    for start in range(0, view.n_rows, ROWS_AT_ONCE):
-        piece = slice(start, min(start + ROWS_AT_ONCE, view.n_rows))
-        column = (view.rows[piece] if view.in_memory else view.rows.read(piece))[:, [place]]
-        parts.append(column.toarray() if sparse.issparse(column) else np.asarray(column))
-    return np.concatenate(parts)[:, 0]
+    read = view.rows.__getitem__ if view.in_memory else view.rows.read
+    parts = [read(slice(start, start + ROWS_AT_ONCE))[:, [place]] for start in range(0, view.n_rows, ROWS_AT_ONCE)]
+    return np.concatenate([part.toarray() if sparse.issparse(part) else part for part in parts])[:, 0]

@@ -85,18 +85,16 @@ class Limits:
     def check_whole(self, n_bytes: int, path: Path, what: str = "it") -> None:
         """Refuse what would be read whole and is too large for that; a copy is made on the way."""
         if n_bytes > self.most_bytes // 2:
-            raise DataFileError(
-                f"{path}: {what} takes {n_bytes / _GIB:,.1f} GiB in memory, and {self.most_bytes / _GIB:,.1f} GiB may "
-                "be used for it and its copy; raise --memory, or store rows as .npy or Parquet, which are read in parts"
-            )
+            allowed = f"{self.most_bytes / _GIB:,.1f} GiB may be used for it and its copy"
+            advice = "raise --memory, or store rows as .npy or Parquet, which are read in parts"
+            raise DataFileError(f"{path}: {what} takes {n_bytes / _GIB:,.1f} GiB in memory, and {allowed}; {advice}")
 
     def check_rows(self, n_rows: int, path: Path) -> None:
         """Refuse a file with more rows than there is memory for labels."""
         if n_rows > self.most_bytes // _ROW_BYTES:
-            raise DataFileError(
-                f"{path} claims {n_rows:,} rows, whose labels and weights alone take more than the "
-                f"{self.most_bytes / _GIB:,.1f} GiB of memory that may be used; is it damaged?"
-            )
+            allowed = f"{self.most_bytes / _GIB:,.1f} GiB of memory that may be used"
+            what = f"{n_rows:,} rows, whose labels and weights alone take more than the {allowed}"
+            raise DataFileError(f"{path} claims {what}; is it damaged?")
 
     def check_packed(self, n_bytes: int, stored: int, path: Path, what: str) -> None:
         """Refuse content that would grow far more than compressed data does."""

@@ -21,24 +21,16 @@ class DaskReader(StoredRows):
 
     def __init__(self, array: Any) -> None:
         if any(np.isnan(size) for sizes in array.chunks for size in sizes):
-            raise ValueError(
-                "the Dask array has chunks of unknown size, as arrays made from data frames do; call "
-                "X.compute_chunk_sizes() first, or to_dask_array(lengths=True)"
-            )
+            advice = "call X.compute_chunk_sizes() first, or to_dask_array(lengths=True)"
+            raise ValueError(f"the Dask array has chunks of unknown size; {advice}")
         self.set_matrix(array.shape, array.dtype, self.name)
-        if len(array.chunks[1]) > 1:
-            raise ValueError(
-                f"the Dask array is cut along its features, into {len(array.chunks[1])} chunks, but every row must be "
-                "whole; use X.rechunk({1: -1})"
-            )
+        parts = len(array.chunks[1])
+        if parts > 1:
+            raise ValueError(f"the Dask array is cut along its features, into {parts} chunks; use X.rechunk({{1: -1}})")
         self.array = array if array.dtype == self.dtype else array.astype(self.dtype)
         if 0 in array.chunks[0]:  # some reductions of Dask fail on empty chunks
             self.array = self.array.rechunk({0: tuple(size for size in array.chunks[0] if size)})
-
-    @property
-    def row_chunks(self) -> tuple[int, ...]:
-        """Rows of each chunk."""
-        return tuple(int(size) for size in self.array.chunks[0])
+        self.row_chunks = tuple(int(size) for size in self.array.chunks[0])
 
     def read(self, rows: Rows) -> Any:
         """Compute these rows."""

@@ -73,10 +73,9 @@ def _check_length(shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, siz
     needed = offset + math.prod(shape) * dtype.itemsize
     if size < needed:
         whole = max(0, size - offset) // max(1, math.prod(shape[1:]) * dtype.itemsize)
-        raise DataFileError(
-            f"{where} is cut short or damaged: its header announces the shape {shape}, which is {needed} bytes, but it "
-            f"has {size} bytes, which is {whole} whole rows; copy or write it again"
-        )
+        announced = f"its header announces the shape {shape}, which is {needed} bytes"
+        found = f"it has {size} bytes, which is {whole} whole rows"
+        raise DataFileError(f"{where} is cut short or damaged: {announced}, but {found}; copy or write it again")
 
 
 class NpyFile(StoredRows):
@@ -95,15 +94,12 @@ class MappedRows(StoredRows):
     """Rows of a memory map or a part of it; blocks are copied and the pages given back, so memory stays bounded."""
 
     def __init__(self, array: "np.memmap[Any, Any]") -> None:
-        pages = find_map(array)
-        if pages is None:
-            raise TypeError("this memmap is an array in memory and no longer a part of a file; pass np.asarray(array)")
-        self._array, self._pages = np.asarray(array), pages
+        self._array, self._pages = np.asarray(array), find_map(array)
         self._path = None if array.filename is None else Path(array.filename)
         # Pages of a copy-on-write map may hold changes that exist nowhere else.
         self._gives_back = array.mode != "c" and hasattr(mmap, "MADV_DONTNEED")
         # A map starts where a page of the file does.
-        self._file_bytes = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + len(pages)
+        self._file_bytes = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + len(self._pages)
         self.name = "memory map" if self._path is None else self._path.name
         self.set_matrix(array.shape, array.dtype, self.name)
 
@@ -124,7 +120,7 @@ class MappedRows(StoredRows):
         return block
 
 
-def find_map(array: NDArray[Any]) -> mmap.mmap | None:
+def find_map(array: NDArray[Any]) -> Any:
     """Return the map below an array and its views; None if there is none, as in copies of maps."""
     below: Any = array
     while below is not None and not isinstance(below, mmap.mmap):

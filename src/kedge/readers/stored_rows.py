@@ -162,17 +162,14 @@ class BandedRows(StoredRows):
         is_range = len(numbers) > 0 and numbers[-1] - numbers[0] == len(numbers) - 1
         done = 0
         while done < len(numbers):
-            low, high = self._band_around(int(numbers[done]))
+            band = self._band_of(int(numbers[done]))
+            low, high = self._edges[band : band + 2].tolist()
             group = slice(done, int(np.searchsorted(numbers, high)))
             yield group, low, self._band(low, high, keep=is_range and group.stop - done < high - low)
             done = group.stop
 
     def _band_of(self, row: int) -> int:
         return int(np.searchsorted(self._edges, row, side="right")) - 1
-
-    def _band_around(self, row: int) -> tuple[int, int]:
-        band = self._band_of(row)
-        return int(self._edges[band]), int(self._edges[band + 1])
 
     def _band(self, low: int, high: int, keep: bool) -> NDArray[Any]:
         kept = self._kept

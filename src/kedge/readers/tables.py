@@ -135,9 +135,7 @@ class ParquetRows(BandedRows):
         n_rows = stop - start
         table = file.read_group(group, self._columns)
         if table.num_rows != n_rows:
-            raise ValueError(
-                f"{file.path} has changed: group {group} had {n_rows} rows, now {table.num_rows}; fit again"
-            )
+            raise ValueError(f"{file.path} changed: group {group} had {n_rows} rows, now {table.num_rows}; fit again")
         number_type = load_pyarrow().from_numpy_dtype(self.dtype)
         block = np.empty((n_rows, self.width), dtype=self.dtype)
         for place, name in enumerate(self._columns):
