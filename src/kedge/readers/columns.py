@@ -24,7 +24,7 @@ _Names: TypeAlias = Sequence[str] | None
 
 
 class AskedColumns:
-    """Columns to use or to drop: names, numbers from 0, and ranges such as 3-7 (with both ends), between commas."""
+    """Columns to use or to drop: names, numbers from 0 and ranges such as 3-7 (both ends), separated by commas."""
 
     def __init__(self, columns: str | None = None, drop: str | None = None) -> None:
         self._columns = None if columns is None else _items(columns, "columns")
