@@ -222,7 +222,7 @@ def write_run_report(run_dir: Path) -> int:
 def write_page(folder: Path, model: Any, files: DataFiles | None, run: dict[str, Any], row_names: Any) -> None:
     """Write ``report.html`` into a folder, from a model, its data if they are at hand, and the record of the run."""
     labels = None if files is None else files.labels
-    if files is not None and not files.in_memory:
+    if files is not None and not all(view.in_memory for view in files.views):
         files, run = None, run | {"data_missing": "the data are larger than memory"}
     write_report(
         folder / REPORT_FILE,
