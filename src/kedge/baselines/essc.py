@@ -100,7 +100,9 @@ class ESSC(RowGraphBaseline):
         if self.solver == "admm":
             step = min(self.fidelity, rebuilt.LARGEST_STEP)
             return rebuilt.AdmmSolver(products, weight, step, self.affine, max_iter, tol).solve
-        solver = ProximalSolver(products, largest_eigenvalue(products), self.affine, max_iter, tol)
+        # If all rows are zero, any step will do.
+        curvature = max(largest_eigenvalue(products), np.finfo(np.float64).tiny)
+        solver = ProximalSolver(products, curvature, self.affine, max_iter, tol)
         if self.penalty == "l1":
             return partial(solver.solve_l1, fidelity=weight)
         return partial(solver.solve_l0, n_nonzero=min(self.n_nonzero, X.shape[0] - 1))
@@ -111,7 +113,7 @@ class ProximalSolver:
     """Proximal gradient steps for the l1 or the l0 problem; settings that all blocks share."""
 
     products: rebuilt.SelfProducts  # Products with G.
-    curvature: float  # At least the largest eigenvalue of G.
+    curvature: float  # At least the largest eigenvalue of G; positive.
     is_affine: bool  # Whether coefficients of a row sum to one.
     max_iter: int  # Largest number of steps.
     # l1: a row is solved when no subgradient is off by more than this, where one is the weight of the l1 norm. l0: when
@@ -123,8 +125,6 @@ class ProximalSolver:
         own = np.arange(rows.start, rows.stop)
         target = self.products.rows(rows)
         solution = np.zeros_like(target)
-        if self.curvature <= 0:
-            return sparse.csr_array(solution), 0, 0
         places = np.arange(len(own))
         now, ahead, momentum, shifts = solution.copy(), solution.copy(), np.ones(len(own)), None
         n_iter, threshold = 0, 1.0 / (fidelity * self.curvature)
@@ -160,8 +160,6 @@ class ProximalSolver:
         target = self.products.rows(rows)
         project = keep_largest_of_sum_one if self.is_affine else keep_largest
         solution = np.zeros_like(target)
-        if self.curvature <= 0:
-            return sparse.csr_array(solution), 0, 0
         places = np.arange(len(own))
         n_iter = 0
         while len(places) and n_iter < self.max_iter:

@@ -52,11 +52,9 @@ def map_row_blocks(
             return list(pool.map(work, blocks))
 
 
-def solve_all_rows(
-    solve: Callable[[slice], Solved], n_rows: int, advice: str, block_rows: int | None = None
-) -> tuple[sparse.csr_array, int]:
+def solve_all_rows(solve: Callable[[slice], Solved], n_rows: int, advice: str) -> tuple[sparse.csr_array, int]:
     """Return coefficients of all rows and the most steps of a block; ``advice`` says what to do about unsolved rows."""
-    blocks = map_row_blocks(solve, n_rows, block_rows or rows_per_block(n_rows))
+    blocks = map_row_blocks(solve, n_rows, rows_per_block(n_rows))
     n_open = sum(block[2] for block in blocks)
     if n_open:
         warn_convergence(f"{n_open} of {n_rows} rows were not solved to the tolerance; {advice}")
@@ -64,9 +62,7 @@ def solve_all_rows(
     return coefficients, max(block[1] for block in blocks)
 
 
-def cluster_coefficients(
-    coefficients: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState
-) -> dict[str, Any]:
+def cluster_coefficients(coefficients: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState) -> Any:
     """Cluster by the graph |C| + |C|', each row of C over its largest absolute entry; return fitted attributes."""
     found = cluster_affinity(symmetric_graph(coefficients, "max"), n_clusters, random_state)
     return found | {"coefficients_": coefficients}
