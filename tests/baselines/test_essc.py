@@ -68,9 +68,8 @@ CASES = [(case, solver) for case in ("lin_l20", "lin_l2", "linaff_l5") for solve
 def test_coefficients_equal_the_recorded_exact_ones(subtests, release):
     for (case, solver), kind in product([*CASES, ("aff_l20", "proximal")], [np.asarray, sparse.csr_array]):
         with subtests.test(case=case, solver=solver, kind=kind.__name__):
-            coefficients, objective = solve_recorded(
-                release, case, kind, solver, 200_000 if case == "aff_l20" else 4000
-            )
+            most = 200_000 if case == "aff_l20" else 4000
+            coefficients, objective = solve_recorded(release, case, kind, solver, most)
             np.testing.assert_allclose(coefficients, release[f"{case}_C_exact"].T, rtol=0, atol=1e-5)
             assert objective == pytest.approx(float(release[f"{case}_objective"]), rel=1e-7)
 

@@ -101,7 +101,7 @@ class ESSC(RowGraphBaseline):
             step = min(self.fidelity, rebuilt.LARGEST_STEP)
             return rebuilt.AdmmSolver(products, weight, step, self.affine, max_iter, tol).solve
         # If all rows are zero, any step will do.
-        curvature = max(largest_eigenvalue(products), np.finfo(np.float64).tiny)
+        curvature = max(largest_eigenvalue(products), 1e-100)
         solver = ProximalSolver(products, curvature, self.affine, max_iter, tol)
         if self.penalty == "l1":
             return partial(solver.solve_l1, fidelity=weight)

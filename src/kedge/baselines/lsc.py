@@ -67,8 +67,7 @@ class LSC(SingleViewBaseline):
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         wanted = min(self.n_landmarks, n_samples)
         per_row = 6 * min(self.n_neighbors, wanted) + 24 + self.n_clusters
-        n_sampled = graphs.sample_size(n_samples, wanted)
-        return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
+        return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, graphs.sample_size(n_samples, wanted))
 
     def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)

@@ -62,7 +62,9 @@ def solve_all_rows(solve: Callable[[slice], Solved], n_rows: int, advice: str) -
     return coefficients, max(block[1] for block in blocks)
 
 
-def cluster_coefficients(coefficients: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState) -> Any:
+def cluster_coefficients(
+    coefficients: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState
+) -> dict[str, Any]:
     """Cluster by the graph |C| + |C|', each row of C over its largest absolute entry; return fitted attributes."""
     found = cluster_affinity(symmetric_graph(coefficients, "max"), n_clusters, random_state)
     return found | {"coefficients_": coefficients}
