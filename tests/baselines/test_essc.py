@@ -75,7 +75,7 @@ def test_coefficients_equal_the_recorded_exact_ones(subtests, release):
 
 
 @pytest.mark.needs("published")
-def test_objective_of_steps_alone_is_right_even_where_the_solution_is_hardly_unique(release):
+def test_the_objective_is_right_even_where_the_solution_is_hardly_unique(release):
     _, objective = solve_recorded(release, "aff_l20", np.asarray, "proximal", max_iter=15_000)
     assert objective == pytest.approx(float(release["aff_l20_objective"]), rel=1e-7)
 

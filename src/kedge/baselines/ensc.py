@@ -152,5 +152,5 @@ def _strongest(slopes: Array, values: Array, own: int) -> Indices:
     """Return the active set of a row: what is in use, and the other rows with the largest slopes."""
     sizes = np.where(values != 0, np.inf, np.abs(slopes))
     sizes[own] = -1.0
-    count = min(max(_FIRST_SIZE, 2 * np.count_nonzero(values)), len(sizes) - 1)
+    count = min(max(_FIRST_SIZE, 2 * int(np.count_nonzero(values))), len(sizes) - 1)
     return np.argpartition(-sizes, count - 1)[:count]

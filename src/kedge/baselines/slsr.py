@@ -32,7 +32,7 @@ class SLSR(LabelsNewRows, RowGraphBaseline):
 
     A random sample of p rows is clustered as :class:`LSR` does, with ``own_row=False``. Every other row is rebuilt from
     the whole sample by ridge regression and joins the cluster whose rows alone rebuild it best; so do new rows.
-    O(p^3 + n p min(p, d)) time and three p x p matrices of memory beside a scaled copy of X: about 29 million rows of
+    O(p^3 + n p d) time and three p x p matrices of memory beside a scaled copy of X: about 29 million rows of
     100 features on 24 GB.
 
     Parameters
