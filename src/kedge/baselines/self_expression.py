@@ -123,6 +123,13 @@ class SelfProducts:
         """Return rows of G."""
         return self.gram[rows].copy() if self.gram is not None else np.asarray(self.X[rows] @ self.X.T)
 
+    def between(self, columns: Indices) -> Array:
+        """Return the part of G between the columns in each row of ``columns``."""
+        if self.gram is not None:
+            return np.asarray(self.gram[columns[:, :, None], columns[:, None, :]])
+        gathered = self.X[columns]
+        return np.asarray(np.matmul(gathered, gathered.transpose(0, 2, 1)))
+
 
 def _keeps_gram(n_rows: int, n_features: int, is_sparse: bool) -> bool:
     return is_sparse or 2 * n_features > n_rows
