@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kedge.baselines import essc
-from kedge.baselines.elastic_net import L1Block
 from kedge.baselines.essc import ProximalSolver, largest_eigenvalue
 from kedge.baselines.self_expression import center_products, prepare_products
+from kedge.core.l1_problems import L1Block
 from kedge.datasets import make_union_of_subspaces
 
 

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kedge.baselines.base import Array, Flags, Indices
+Array, Indices, Flags = NDArray[np.float64], NDArray[np.intp], NDArray[np.bool_]
 
 # Keeps linear systems solvable where rows in use depend on each other. It shortens steps but does not move the
 # solution. Along directions in which the error stays the same, steps remain long and end where an entry is zero.
