@@ -26,6 +26,7 @@ from kedge.readers.columns import FittedColumns
 from kedge.readers.contents import DataFileError, DataFiles
 from kedge.readers.open import read_data_files
 from kedge.report import write_report
+from kedge.whole_file import try_lock
 
 Options: TypeAlias = dict[str, Any]
 RUN_FILE = "run.json"
@@ -78,7 +79,7 @@ def new_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
         partial.mkdir()
         try:
             with (partial / _LOCK).open("w") as lock:
-                _try_lock(lock.fileno())
+                try_lock(lock)
                 yield partial
                 check_place(out, overwrite=overwrite)
                 (partial / _LOCK).unlink()
@@ -107,21 +108,11 @@ def watched(partial: Path, out: Path, old: Path) -> Iterator[None]:
 
 
 def _remove_stale(out: Path) -> None:
-    """Remove what killed runs left behind; their locks are free."""
+    """Remove what killed runs left behind; their locks are free. Without locks, nothing counts as left behind."""
     for lock in out.parent.glob(f".{out.name}.*{_SUFFIX}/{_LOCK}"):
         with contextlib.suppress(OSError), lock.open("r+") as file:
-            if _try_lock(file.fileno()):
+            if try_lock(file):
                 shutil.rmtree(lock.parent, ignore_errors=True)
-
-
-def _try_lock(descriptor: int) -> bool:
-    """Take the lock, which the system frees when the process ends; without such locks nothing counts as stale."""
-    with contextlib.suppress(ImportError, OSError):
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
 
 
 def describe_run(
