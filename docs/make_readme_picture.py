@@ -7,7 +7,7 @@ from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from sklearn.datasets import load_digits
 
 from kedge import SGL, plots
-from kedge.plots.colours import COLOURS
+from kedge.plots import COLOURS
 
 # plots.map has seven colours and then changes the shape; ten look better here.
 TEN_COLOURS = (*COLOURS, "#8C564B", "#444444", "#A0B500")

@@ -1,9 +1,9 @@
 """From the graph to clusters: communities, the tree of their merges, and the labels of rows."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
@@ -21,7 +21,8 @@ from kedge.core.labels import (
     sampled_rows,
     sum_clusters,
 )
-from kedge.engines.contract import Engine, Sums
+from kedge.engines.contract import Engine
+from kedge.engines.local import GraphRows
 from kedge.partition.cluster_count import CountEvidence, count_clusters
 from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree
 from kedge.user_warnings import warn_convergence
@@ -56,8 +57,7 @@ class Layers:
     def at(self, n_clusters: int) -> tuple[Array, Array]:
         """Return the shares of each anchor in that many clusters, and the smoothed shares."""
         cluster_of = cut_tree(self.tree, self.n_communities, n_clusters)
-        clusters = np.zeros((self.n_communities, int(cluster_of.max()) + 1))
-        clusters[np.arange(self.n_communities), cluster_of] = 1.0
+        clusters = np.eye(int(cluster_of.max()) + 1)[cluster_of]
         return self.shares @ clusters, self.smoothed @ clusters
 
 
@@ -87,15 +87,10 @@ class ShareLabels:
     def confidence(self, block: RowBlock) -> Array:
         """Return how sure the labels are, from 0 to 1: how far the second cluster is behind the row's own."""
         assert self.smoothed is not None
-        return lead_over_others(np.asarray(block.coefficients @ self.smoothed), self.of(block))
-
-
-def lead_over_others(weights: NDArray[Any], labels: NDArray[np.int64]) -> Array:
-    """Return one minus the largest weight in another cluster over that in the row's own, at least zero."""
-    others = weights.astype(np.float64)
-    own = np.take_along_axis(others, labels[:, None], axis=1)[:, 0]
-    np.put_along_axis(others, labels[:, None], 0.0, axis=1)
-    return np.where(own > 0, np.maximum(1.0 - others.max(axis=1) / np.where(own > 0, own, 1.0), 0.0), 0.0)
+        others, labels = np.asarray(block.coefficients @ self.smoothed, dtype=np.float64), self.of(block)[:, None]
+        own = np.take_along_axis(others, labels, axis=1)[:, 0]
+        np.put_along_axis(others, labels, 0.0, axis=1)
+        return np.where(own > 0, np.maximum(1.0 - others.max(axis=1) / np.where(own > 0, own, 1.0), 0.0), 0.0)
 
 
 def find_layers(
@@ -121,7 +116,8 @@ def find_layers(
     else:
         whole, member = sparse.csr_array(digest.gram)[used][:, used], None
     graph = _without_diagonal(whole)
-    alike = _all_alike(whole)
+    # If all weights are equal up to rounding, there is nothing to cut.
+    alike = whole.nnz == whole.shape[0] ** 2 and np.ptp(whole.data) <= _ROUNDING * whole.data.max()
     evidence = None
     if n_clusters is None:
         evidence = CountEvidence([1], [1.0]) if alike else count_clusters(graph, seed, count_range, n_threads)
@@ -130,58 +126,39 @@ def find_layers(
         found = Hierarchy(np.zeros(graph.shape[0], np.int64), 1.0, np.empty((0, 4)))
     else:
         found = best_hierarchy(graph, min(n_clusters, graph.shape[0]), 1.0, seed, n_threads=n_threads)
-    one_hot = np.zeros((len(found.labels), found.n_communities))
-    one_hot[np.arange(len(found.labels)), found.labels] = 1.0
-    if member is not None:
-        one_hot = np.asarray(member.T @ one_hot) / digest.column_sums[used][:, None]
+    one_hot = np.eye(found.n_communities)[found.labels]
     shares = np.zeros((len(digest.column_sums), found.n_communities))
-    shares[used] = one_hot
+    shares[used] = one_hot if member is None else (member.T @ one_hot) / digest.column_sums[used][:, None]
     return Layers(shares, smooth_shares(shares, digest), found.tree, evidence)
 
 
-class BlockSums(Protocol):
-    """Sums over blocks of rows with weights, from an engine or a finished graph."""
-
-    def sum_blocks(self, function: Callable[[RowBlock], Sums]) -> Sums:
-        """Merge what a function returns for all blocks."""
-        ...
-
-
 def label_by_shares(
-    engine: BlockSums, layers: Layers, layout: ColumnLayout, n_clusters: int
+    engine: Engine | GraphRows, layers: Layers, layout: ColumnLayout, n_clusters: int
 ) -> tuple[ShareLabels, ClusterSums, ShareLabels]:
     """Label all rows by the shares of columns, and return the shares of anchors, too.
 
-    Clusters are numbered by their first rows. A cluster may get no row at all. Then shares are taken relative to the
-    size of each cluster, so that large clusters do not swallow small ones. If that is not enough, the tree is cut one
-    layer below, and so on, until there are enough clusters or no layer is left.
+    At most ``n_clusters`` clusters are kept, numbered by their first rows. If some hold no row, shares are taken
+    relative to the size of each cluster, so that large clusters do not swallow small ones. If that is not enough, the
+    tree is cut one layer below, and so on, until there are enough clusters or no layer is left.
     """
     wanted = min(n_clusters, layers.n_communities)
     best, sums = None, None
-    for count in range(wanted, layers.n_communities + 1):
-        for relative in (False, True):
-            shares, smoothed = layers.at(count)
-            if relative and sums is not None:
-                sizes = sums.support.sum(axis=1) @ shares[layout.anchor_of]
-                shares = shares / np.where(sizes > 0, sizes, 1.0)
-            sums = engine.sum_blocks(partial(sum_clusters, ShareLabels(shares[layout.anchor_of]), shares.shape[1]))
-            if best is None or len(sums.order()) > len(best[1].order()):
-                best = ShareLabels(shares, smoothed), sums
-            if len(sums.order()) >= wanted:
-                return _numbered(engine, *best, layout, wanted)
+    for count, relative in product(range(wanted, layers.n_communities + 1), (False, True)):
+        shares, smoothed = layers.at(count)
+        if relative and sums is not None:
+            sizes = sums.support.sum(axis=1) @ shares[layout.anchor_of]
+            shares = shares / np.where(sizes > 0, sizes, 1.0)
+        sums = engine.sum_blocks(partial(sum_clusters, ShareLabels(shares[layout.anchor_of]), shares.shape[1]))
+        if best is None or len(sums.order()) > len(best[2].order()):
+            best = shares, smoothed, sums
+        if len(sums.order()) >= wanted:
+            break
     assert best is not None
-    return _numbered(engine, *best, layout, wanted)
-
-
-def _numbered(
-    engine: BlockSums, found: ShareLabels, sums: ClusterSums, layout: ColumnLayout, wanted: int
-) -> tuple[ShareLabels, ClusterSums, ShareLabels]:
-    """Keep at most that many clusters that hold a row, in the order of their first rows."""
+    shares, smoothed, sums = best
     kept = sums.order()[:wanted]
-    assert found.smoothed is not None
-    chosen = ShareLabels(np.ascontiguousarray(found.shares[:, kept]), np.ascontiguousarray(found.smoothed[:, kept]))
+    chosen = ShareLabels(np.ascontiguousarray(shares[:, kept]), np.ascontiguousarray(smoothed[:, kept]))
     labels = chosen.of_columns(layout)
-    if len(kept) < found.shares.shape[1]:
+    if len(kept) < shares.shape[1]:
         sums = engine.sum_blocks(partial(sum_clusters, labels, len(kept)))
         kept = np.arange(len(kept))
     return labels, ClusterSums(sums.support[:, kept], sums.first_rows[kept]), chosen
@@ -193,12 +170,6 @@ def _row_graph(weights: sparse.csr_array, column_sums: Array) -> sparse.csr_arra
     graph = sparse.csr_array(scaled @ wide.T)
     # Rounding must not make it differ from its transpose.
     return sparse.csr_array((graph + graph.T) / 2)
-
-
-def _all_alike(graph: sparse.csr_array) -> bool:
-    """Return whether all weights are equal up to rounding, so that there is nothing to cut."""
-    n_nodes = graph.shape[0]
-    return bool(graph.nnz == n_nodes**2 and np.ptp(graph.data) <= _ROUNDING * graph.data.max())
 
 
 def _without_diagonal(graph: sparse.csr_array) -> sparse.csr_array:

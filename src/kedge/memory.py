@@ -26,27 +26,22 @@ def resident_bytes() -> int | None:
 
 
 class PeakMemory:
-    """The peak of the memory of this process from now on, beyond what it holds now.
-
-    Linux keeps the highest mark of a process and can reset it. Without a reset, the peak is known only if the mark has
-    risen since.
-    """
+    """The peak of the memory of this process from now on, beyond what it holds now."""
 
     def __init__(self) -> None:
+        # Linux keeps the highest mark of a process and can reset it. Without a reset, the peak is known only if the
+        # mark has risen since.
+        self._old_mark: int | None = None
         try:
             _CLEAR.write_text("5")
-            self._is_set_back = True
         except OSError:
-            self._is_set_back = False
-        self._mark = _highest_bytes()
-        self._before = resident_bytes() or self._mark
+            self._old_mark = _highest_bytes()
+        self._before = resident_bytes() or _highest_bytes()
 
     def read(self) -> int | None:
         """Return the peak so far, in bytes."""
         highest = _highest_bytes()
-        if highest is None or self._mark is None or self._before is None:
-            return None
-        if highest == self._mark and not self._is_set_back:
+        if highest is None or self._before is None or highest == self._old_mark:
             return None
         return max(highest - self._before, 0)
 

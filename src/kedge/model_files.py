@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.core.scaling import SCALES, ViewScaling
+from kedge.engines.local import graph_in_memory
 from kedge.model_values import DAMAGED, MOST_MEMBERS, Refusal, decode, encode, read_array, write_array
 from kedge.user_warnings import warn_user
 from kedge.whole_file import replace_whole
@@ -66,8 +67,8 @@ class ModelFileError(ValueError):
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a model, fitted or not, in one file that :func:`kedge.load` reads without running code.
 
-    The file replaces an older one only when it is complete. Rows that the model keeps on disk or on a cluster are
-    brought into the file. Equal models give equal files.
+    The file replaces an older one only when it is complete. A graph on disk or on a cluster is copied into the file.
+    Equal models give equal files.
 
     Parameters
     ----------
@@ -96,7 +97,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         names = ", ".join(["SGL", "MSGL", *(method.name for method in import_module("kedge.baselines").available())])
         raise TypeError(f"model is a {name}, which cannot be saved; these can: {names}")
     given = model.get_params(deep=False)
-    held = {key: value for key, value in _in_memory(model).items() if key not in given}
+    held = {key: value for key, value in vars(model).items() if key not in given}
+    if "graph_" in held and not sparse.issparse(held["graph_"]):  # on disk, or on the workers of a cluster
+        held |= {key: np.asarray(held[key]) for key in ("embedding_", "labels_", "confidence_")}
+        held["graph_"] = graph_in_memory(held["graph_"])
     left_out = [key for key, value in given.items() if callable(value)]
     stored = {key: value for key, value in given.items() if key not in left_out}
     arrays: dict[str, NDArray[Any]] = {}
@@ -110,9 +114,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "left_out": left_out,
         "attributes": {key: encode(value, f"attribute {key!r} of {name}", arrays) for key, value in held.items()},
     }
-    fault = _find_fault(type(model), held, "labels_" in held)
-    if fault is not None:
-        raise TypeError(f"the model cannot be saved: {fault}")
+    try:
+        _check_attributes(type(model), held, "labels_" in held)
+    except Refusal as refusal:
+        raise TypeError(f"the model cannot be saved: {refusal}") from refusal
     with replace_whole(Path(path)) as file:
         _write(file, description, arrays)
     for parameter in left_out:
@@ -140,8 +145,6 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = _MOST_BYTES) -> Any:
 
     Raises
     ------
-    FileNotFoundError
-        There is no such file.
     kedge.model_files.ModelFileError
         The file is no model, damaged, hostile, or written by a newer kedge; a ValueError.
     """
@@ -154,11 +157,10 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = _MOST_BYTES) -> Any:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _read(archive, _checked_members(archive, path.stat().st_size, max_bytes))
-        except Refusal as refusal:
-            raise ModelFileError(f"{path} cannot be loaded: {refusal}") from refusal
-        except _FOREIGN as error:
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise ModelFileError(f"{path} cannot be loaded: {reason}; {DAMAGED}") from error
+        except (Refusal, *_FOREIGN) as error:
+            reason = " ".join(str(error).split())[:400] or type(error).__name__
+            advice = error.advice if isinstance(error, Refusal) else DAMAGED
+            raise ModelFileError(f"{path} cannot be loaded: {reason}; {advice}") from error
 
 
 # What a model consists of.
@@ -172,38 +174,26 @@ def _class_named(name: str) -> type[Any] | None:
     return next((method.estimator for method in methods if method.name == name), None)
 
 
-def _in_memory(model: Any) -> dict[str, Any]:
-    """Return the attributes; a graph on disk or on a cluster becomes the arrays that pickles hold too."""
-    held = dict(vars(model))
-    if "graph_" in held and not sparse.issparse(held["graph_"]) and hasattr(model, "__getstate__"):
-        portable = model.__getstate__()
-        *parts, shape = portable["graph_"]
-        held |= {"graph_": sparse.csr_array(tuple(parts), shape=tuple(shape))}
-        held |= {key: portable[key] for key in ("embedding_", "labels_", "confidence_")}
-    return held
-
-
 def declared_attributes(estimator: type[Any]) -> dict[str, Any]:
     """Return the fitted attributes that a class annotates, with their types. Every fit has to leave them."""
     return {name: kind for name, kind in get_type_hints(estimator).items() if _FITTED.fullmatch(name)}
 
 
-def _find_fault(estimator: type[Any], attributes: Mapping[str, Any], fitted: bool) -> str | None:
-    """Return what is wrong with the attributes of a model beside its parameters; None if nothing is."""
+def _check_attributes(estimator: type[Any], attributes: Mapping[str, Any], fitted: bool) -> None:
+    """Refuse a model whose attributes, beside its parameters, are not those that a fit leaves."""
     own = estimator.__name__
     for name in attributes:
         if not _FITTED.fullmatch(name) and name not in _OF_MIXINS:
-            return f"{name!r} is no attribute of a fitted {own}"
+            raise Refusal(f"{name!r} is no attribute of a fitted {own}")
     declared = declared_attributes(estimator) | _ALWAYS
     missing = [name for name in declared if name not in attributes]
     if fitted and missing:
-        return f"{own} lacks {', '.join(missing)}"
+        raise Refusal(f"{own} lacks {', '.join(missing)}")
     if not fitted and "labels_" in attributes:
-        return "it claims to be unfitted but has labels"
+        raise Refusal("it claims to be unfitted but has labels")
     for name, kind in (declared | _SOMETIMES).items():
         if name in attributes and not _holds(kind, attributes[name]):
-            return f"attribute {name!r} of {own} is no {kind[0] if isinstance(kind, tuple) else kind}"
-    return None
+            raise Refusal(f"attribute {name!r} of {own} is no {kind[0] if isinstance(kind, tuple) else kind}")
 
 
 def _holds(kind: Any, value: Any) -> bool:
@@ -240,10 +230,8 @@ def _write(file: BinaryIO, description: dict[str, Any], arrays: Mapping[str, NDA
                 members[name] = write_array(opened, array)
         text = json.dumps(description | {"members": members}, allow_nan=False).encode("ascii")
         if len(text) > _MOST_TEXT_BYTES:
-            raise ValueError(
-                f"the model has {len(text)} bytes of lists, dicts and text, at most {_MOST_TEXT_BYTES} fit in a "
-                "file: pass long lists as arrays"
-            )
+            has = f"{len(text)} bytes of lists, dicts and text, at most {_MOST_TEXT_BYTES} fit in a file"
+            raise ValueError(f"the model has {has}: pass long lists as arrays")
         archive.writestr(zipfile.ZipInfo(_DESCRIPTION, _TIME), text)
         archive.comment = _comment(text)
 
@@ -320,9 +308,7 @@ def _read(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> Any:
     unknown = [parameter for parameter in parameters if parameter not in estimator._get_param_names()]
     if unknown:
         raise Refusal(f"{name} has no parameter {unknown[0][:80]!r}", _UPGRADE)
-    fault = _find_fault(estimator, attributes, description["fitted"])
-    if fault is not None:
-        raise Refusal(fault)
+    _check_attributes(estimator, attributes, description["fitted"])
     # Parameters that a later kedge added take their defaults.
     model = estimator(**parameters)
     vars(model).update(attributes)

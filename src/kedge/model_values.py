@@ -20,33 +20,28 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kedge.readers.npy import MOST_DIMENSIONS, read_member
+
 Array = NDArray[Any]
 
 DAMAGED = "it is damaged or was changed; save the model again or fetch another copy"
 MOST_MEMBERS = 10_000
 # Decimal digits of an integer.
 MOST_DIGITS = 1000
-_MOST_DIMENSIONS = 16
 # Levels of lists and dicts; each takes up to three of JSON.
 _MOST_NESTED = 20
 _LAST_CHARACTER = 0x10FFFF
-# Bytes read at a time.
-_CHUNK = 2**20
+_BOUND = int | np.integer | None
 # Types that mean the same on every machine: bool, numbers of at most double precision, and text.
 _PLAIN = r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16|U[1-9]\d{0,7})"
-# What NumPy writes for these types. NumPy's own parser, which evaluates literals, never sees the header of a file.
-_HEADER = re.compile(
-    rb"\x93NUMPY\x01\0..\{'descr': '(%b)', 'fortran_order': (True|False), "
-    rb"'shape': \((|\d{1,19},|\d{1,19}(?:, \d{1,19})+)\), \} *\n" % _PLAIN.encode(),
-    re.DOTALL,
-)
 
 
 class Refusal(Exception):
     """What is wrong with a file and what to do; :func:`kedge.load` adds which file and raises ModelFileError."""
 
     def __init__(self, problem: str, advice: str = DAMAGED) -> None:
-        super().__init__(f"{problem}; {advice}")
+        super().__init__(problem)
+        self.advice = advice
 
 
 def encode(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> Any:
@@ -68,7 +63,7 @@ def encode(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> 
     if kind is dict and all(type(key) in (str, int) for key in value):
         pairs = [[key, encode(one, f"{where}[{key!r}]", arrays, depth + 1)] for key, one in value.items()]
         return {"kind": "dict", "items": pairs}
-    if kind is slice and all(map(_is_bound, (value.start, value.stop, value.step))):
+    if kind is slice and all(isinstance(bound, _BOUND) for bound in (value.start, value.stop, value.step)):
         return {"kind": "slice", "bounds": encode([value.start, value.stop, value.step], where, arrays, depth)}
     if isinstance(value, np.generic) and _is_plain(value):
         dtype = value.dtype.newbyteorder("<")
@@ -81,11 +76,7 @@ def encode(value: Any, where: str, arrays: dict[str, Array], depth: int = 0) -> 
 
 
 def _is_plain(value: Any) -> bool:
-    return value.ndim <= _MOST_DIMENSIONS and re.fullmatch(_PLAIN, value.dtype.str) is not None
-
-
-def _is_bound(bound: Any) -> bool:
-    return bound is None or isinstance(bound, int | np.integer)
+    return value.ndim <= MOST_DIMENSIONS and re.fullmatch(_PLAIN, value.dtype.str) is not None
 
 
 def _array_parts(value: Any) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -136,14 +127,9 @@ def decode(value: Any, where: str, take: Callable[[Any], Array]) -> Any:
         raise Refusal(f"{where} is no {str(value.get('kind'))[:40]}") from error
 
 
-def _require(condition: bool) -> None:
+def _require(condition: bool, problem: str = "") -> None:
     if not condition:
-        raise ValueError
-
-
-def _decode_text(value: Any) -> np.str_:
-    _require(isinstance(value, str))
-    return np.str_(value)
+        raise ValueError(problem)
 
 
 def _decode_dict(items: list[Any]) -> dict[Any, Any]:
@@ -153,7 +139,7 @@ def _decode_dict(items: list[Any]) -> dict[Any, Any]:
 
 
 def _decode_slice(bounds: list[Any]) -> slice:
-    _require(len(bounds) == 3 and all(map(_is_bound, bounds)))
+    _require(len(bounds) == 3 and all(isinstance(bound, _BOUND) for bound in bounds))
     return slice(*bounds)
 
 
@@ -198,7 +184,8 @@ def _decode_random_state(key: Array, position: int, gauss: list[Any]) -> RandomS
 _DECODERS: dict[Any, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "float": ({"nan": math.nan, "inf": math.inf, "-inf": -math.inf}.__getitem__, ("value",)),
     "path": (Path, ("value",)),
-    "text scalar": (_decode_text, ("value",)),
+    # Only text can be added to text.
+    "text scalar": (lambda value: np.str_("" + value), ("value",)),
     "tuple": (tuple, ("items",)),
     "dict": (_decode_dict, ("items",)),
     "slice": (_decode_slice, ("bounds",)),
@@ -224,32 +211,20 @@ def write_array(file: Any, array: Array) -> dict[str, Any]:
 
 
 def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, facts: Any) -> Array:
-    """Return the array of an .npy member with this size and digest. Nothing is allocated before the sizes agree."""
+    """Return the array of an .npy member, which must have this size and digest."""
     name = member.filename
-    with cast(zipfile.ZipExtFile, archive.open(member)) as file:
-        header = file.read(10)
-        header += file.read(int.from_bytes(header[8:], "little"))
-        words = _HEADER.fullmatch(header)
-        if words is None:
-            raise Refusal(f"{name} is no .npy array that kedge writes; perhaps it holds objects")
-        dtype, shape = np.dtype(words[1].decode()), tuple(map(int, re.findall(rb"\d+", words[3])))
-        # Python's integers cannot overflow. Zeros hide other sizes, which NumPy multiplies nevertheless.
-        apparent, n_bytes = (math.prod(sizes) * dtype.itemsize for sizes in ([size or 1 for size in shape], shape))
-        if len(shape) > _MOST_DIMENSIONS or apparent >= 2**63 or len(header) + n_bytes != member.file_size:
-            raise Refusal(f"{name} has shape {shape} of {dtype} but {member.file_size} bytes")
-        flat, digest = np.empty(math.prod(shape), dtype=dtype), hashlib.sha256(header)
-        content = flat.view(np.uint8).data
-        for first in range(0, n_bytes, _CHUNK):
-            part = content[first : first + _CHUNK]
-            if file.readinto(part) != len(part):
-                raise Refusal(f"{name} ends too soon")
-            digest.update(part)
-        # Reading to the end makes zipfile compare its own checksum.
-        if file.read(1) or facts != {"bytes": member.file_size, "sha256": digest.hexdigest()}:
-            raise Refusal(f"{name} does not match its size and checksum")
-    # NumPy's behaviour is undefined for bytes that are not valid values of their type.
-    if dtype.kind in "Ub" and len(flat):
-        bits = np.uint8 if dtype.kind == "b" else np.dtype(np.uint32).newbyteorder(dtype.byteorder)
-        if flat.view(bits).max() > (1 if dtype.kind == "b" else _LAST_CHARACTER):
-            raise Refusal(f"{name} holds values that are no {dtype}")
-    return flat.reshape(shape, order="F" if words[2] == b"True" else "C")
+    with archive.open(member) as file:
+        digest = hashlib.file_digest(cast(zipfile.ZipExtFile, file), "sha256").hexdigest()
+    if facts != {"bytes": member.file_size, "sha256": digest}:
+        raise Refusal(f"{name} does not match its size and checksum")
+    try:
+        array = read_member(archive, member, "it")
+        _require(_is_plain(array), f"it holds {array.dtype}")
+        if array.dtype.kind in "Ub" and array.size:
+            # NumPy's behaviour is undefined for bytes that are not valid values of their type.
+            is_bool = array.dtype.kind == "b"
+            bits = array.ravel(order="K").view(np.uint8 if is_bool else array.dtype.byteorder + "u4")
+            _require(bits.max() <= (1 if is_bool else _LAST_CHARACTER), f"it holds values that are no {array.dtype}")
+    except ValueError as error:
+        raise Refusal(f"{name} is no .npy array that kedge writes: {error}") from error
+    return array

@@ -1,5 +1,6 @@
 """MSGL: clustering of several views through one graph between rows and anchors."""
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from kedge.inputs import ReadsViews, Views
 from kedge.parameters import MSGL_RULES, checked_fit, prior_per_view, scale_per_view
 
 
+@dataclass(eq=False, repr=False)
 class MSGL(ReadsViews, AnchorGraphClusterer):
     """Cluster rows that have several views, through one graph that rebuilds all views from anchors.
 
@@ -106,70 +108,39 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = MSGL_RULES
 
-    view_prior_: NDArray[np.float64]
-    view_weights_: NDArray[np.float64]
-    view_weights_history_: NDArray[np.float64]
+    view_prior_: NDArray[np.float64] = field(init=False)
+    view_weights_: NDArray[np.float64] = field(init=False)
+    view_weights_history_: NDArray[np.float64] = field(init=False)
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        views: Any = None,
-        n_clusters_range: Any = None,
-        n_anchors: int | str = "auto",
-        anchors: Any = "kmeans",
-        anchor_alignment: str = "joint",
-        alpha: float | str = 0.1,
-        beta: float | str = 0.0,
-        gamma: float | str = -5.0,
-        view_prior: Any = "agreement",
-        locality: float | str = "auto",
-        scale: Any = "auto",
-        penalty_scale: str = "relative",
-        penalty: str = "centroid",
-        partition: str = "communities",
-        structure: str = "soft",
-        signed: bool = False,
-        n_neighbors: int = 1,
-        predict_with: str = "graph",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        n_init: int | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-        scratch_folder: Any = None,
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.views = views
-        self.n_clusters_range = n_clusters_range
-        self.n_anchors = n_anchors
-        self.anchors = anchors
-        self.anchor_alignment = anchor_alignment
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.view_prior = view_prior
-        self.locality = locality
-        self.scale = scale
-        self.penalty_scale = penalty_scale
-        self.penalty = penalty
-        self.partition = partition
-        self.structure = structure
-        self.signed = signed
-        self.n_neighbors = n_neighbors
-        self.predict_with = predict_with
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.scratch_folder = scratch_folder
-        self.checkpoint = checkpoint
+    n_clusters: int | str = "auto"
+    _: KW_ONLY
+    views: Any = None
+    n_clusters_range: Any = None
+    n_anchors: int | str = "auto"
+    anchors: Any = "kmeans"
+    anchor_alignment: str = "joint"
+    alpha: float | str = 0.1
+    beta: float | str = 0.0
+    gamma: float | str = -5.0
+    view_prior: Any = "agreement"
+    locality: float | str = "auto"
+    scale: Any = "auto"
+    penalty_scale: str = "relative"
+    penalty: str = "centroid"
+    partition: str = "communities"
+    structure: str = "soft"
+    signed: bool = False
+    n_neighbors: int = 1
+    predict_with: str = "graph"
+    max_iter: int = 100
+    tol: float = 1e-4
+    n_init: int | str = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Any = None
+    scratch_folder: Any = None
+    checkpoint: Any = None
 
     @staticmethod
     def as_published(

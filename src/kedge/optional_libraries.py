@@ -1,8 +1,11 @@
-"""Libraries that only some kinds of files need."""
+"""Libraries that only some tasks need, and the versions of what is installed."""
 
 import importlib
+import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+
+CORE_LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 def load_library(module: str, extra: str, purpose: str) -> Any:
@@ -20,3 +23,9 @@ def installed_version(library: str) -> str:
         return version(library)
     except PackageNotFoundError:
         return "not installed"
+
+
+def installed_versions(*libraries: str) -> dict[str, str]:
+    """Return the versions of Python and of those libraries that are installed."""
+    found = {"python": platform.python_version()} | {name: installed_version(name) for name in libraries}
+    return {name: number for name, number in found.items() if number != "not installed"}

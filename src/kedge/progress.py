@@ -1,4 +1,4 @@
-"""Progress on the terminal: a bar per iteration, drawn by rich; nothing if the output is not a terminal."""
+"""Progress on the terminal, drawn by rich; nothing if the output is not a terminal."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,30 +8,21 @@ from kedge.user_warnings import warn_user
 
 
 class Progress:
-    """Where a fit reports its progress; this one shows nothing."""
+    """Where a fit reports its progress: on a bar of rich, or nowhere if there is none."""
 
-    def begin(self, what: str, n_rows: int | None = None) -> None:
-        """Start a stage; with a number of rows the stage has a bar."""
-
-    def rows_done(self, count: int) -> None:
-        """Report rows of the current stage as done."""
-
-
-class TerminalBar(Progress):
-    """One line per stage, with rows per second and the time left."""
-
-    def __init__(self, bar: Any) -> None:
+    def __init__(self, bar: Any = None) -> None:
         self._bar = bar
         self._task: Any = None
 
     def begin(self, what: str, n_rows: int | None = None) -> None:
-        """Start a new line."""
+        """Start a stage, which replaces the line of the last one; with a number of rows the stage has a bar."""
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(what, total=n_rows)
+        if self._bar is not None:
+            self._task = self._bar.add_task(what, total=n_rows)
 
     def rows_done(self, count: int) -> None:
-        """Advance the bar."""
+        """Report rows of the current stage as done."""
         if self._task is not None:
             self._bar.advance(self._task, count)
 
@@ -39,32 +30,29 @@ class TerminalBar(Progress):
 @contextmanager
 def show_progress(verbose: int) -> Iterator[Progress]:
     """Yield a progress bar if it was asked for and the output is a terminal."""
-    if not verbose:
-        yield Progress()
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-        from rich.progress import Progress as RichProgress
-        from rich.text import Text
-    except ImportError:
-        warn_user(
-            "verbose=1 shows progress with rich, which is not installed: pip install 'kedge[cli]', or set verbose=0"
-        )
-        yield Progress()
-        return
-    console = Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
+    is_shown = False
+    if verbose:
+        try:
+            from rich import progress as bars
+            from rich.console import Console
+            from rich.text import Text
+
+            console = Console(stderr=True)
+            is_shown = console.is_terminal or console.is_jupyter
+        except ImportError:
+            fix = "pip install 'kedge[cli]', or set verbose=0"
+            warn_user(f"verbose=1 shows progress with rich, which is not installed: {fix}")
+    if not is_shown:
         yield Progress()
         return
 
-    class RowsPerSecond(ProgressColumn):
+    class RowsPerSecond(bars.ProgressColumn):
         """The speed, once there is one."""
 
         def render(self, task: Any) -> Text:
             return Text("" if not task.speed else f"{task.speed:,.0f} rows/s")
 
-    columns = (TextColumn("kedge: {task.description}"), BarColumn(), RowsPerSecond())
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, *times, console=console, transient=True) as bar:
-        yield TerminalBar(bar)
+    columns = ("kedge: {task.description}", bars.BarColumn(), RowsPerSecond())
+    times = (bars.TimeElapsedColumn(), bars.TimeRemainingColumn())
+    with bars.Progress(*columns, *times, console=console, transient=True) as bar:
+        yield Progress(bar)

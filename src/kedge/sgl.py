@@ -1,5 +1,6 @@
 """SGL: clustering of one view through a graph between rows and anchors."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from kedge.inputs import Views, check_matrix
 from kedge.parameters import SGL_RULES, checked_fit
 
 
+@dataclass(eq=False, repr=False)
 class SGL(AnchorGraphClusterer):
     """Cluster rows by the graph of weights that rebuild them from anchor points.
 
@@ -172,58 +174,31 @@ class SGL(AnchorGraphClusterer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = SGL_RULES
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        n_clusters_range: Any = None,
-        n_anchors: int | str = "auto",
-        anchors: Any = "kmeans",
-        alpha: float | str = 0.1,
-        beta: float | str = 0.0,
-        locality: float | str = "auto",
-        scale: str = "auto",
-        penalty_scale: str = "relative",
-        penalty: str = "centroid",
-        partition: str = "communities",
-        structure: str = "soft",
-        signed: bool = False,
-        n_neighbors: int = 1,
-        predict_with: str = "graph",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        n_init: int | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-        scratch_folder: Any = None,
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_clusters_range = n_clusters_range
-        self.n_anchors = n_anchors
-        self.anchors = anchors
-        self.alpha = alpha
-        self.beta = beta
-        self.locality = locality
-        self.scale = scale
-        self.penalty_scale = penalty_scale
-        self.penalty = penalty
-        self.partition = partition
-        self.structure = structure
-        self.signed = signed
-        self.n_neighbors = n_neighbors
-        self.predict_with = predict_with
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.scratch_folder = scratch_folder
-        self.checkpoint = checkpoint
+    n_clusters: int | str = "auto"
+    _: KW_ONLY
+    n_clusters_range: Any = None
+    n_anchors: int | str = "auto"
+    anchors: Any = "kmeans"
+    alpha: float | str = 0.1
+    beta: float | str = 0.0
+    locality: float | str = "auto"
+    scale: str = "auto"
+    penalty_scale: str = "relative"
+    penalty: str = "centroid"
+    partition: str = "communities"
+    structure: str = "soft"
+    signed: bool = False
+    n_neighbors: int = 1
+    predict_with: str = "graph"
+    max_iter: int = 100
+    tol: float = 1e-4
+    n_init: int | str = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Any = None
+    scratch_folder: Any = None
+    checkpoint: Any = None
 
     @staticmethod
     def as_published(n_clusters: int, n_anchors: int, alpha: float, beta: float, **parameters: Any) -> "SGL":

@@ -6,6 +6,7 @@ import pytest
 from kedge.baselines import essc
 from kedge.baselines.essc import ProximalSolver, largest_eigenvalue
 from kedge.baselines.self_expression import center_products, prepare_products
+from kedge.core.l1_problems import L1Block
 from kedge.datasets import make_union_of_subspaces
 
 
@@ -99,3 +100,31 @@ def test_rows_that_use_too_many_others_are_left_to_proximal_steps(monkeypatch):
         _, _, n_open = prepare(X, False, 1e-12, max_iter=120).solve_l1(slice(0, 50), 200.0)
         assert n_open == (50 if X is crowded else 0)
     assert handed_over == [0, 50]
+
+
+def solve_batch(grams, products, thresholds, start, max_rounds):
+    values = start.copy()
+    block = L1Block(
+        values,
+        products,
+        thresholds[:, None],
+        1e-10,
+        multiply=lambda places, some: np.matmul(some[:, None], grams[places])[:, 0],
+        grams=lambda places, columns: grams[places[:, None, None], columns[:, :, None], columns[:, None, :]],
+    )
+    return values, block.finish(np.arange(len(start)), max_rounds)[1]
+
+
+def test_batch_solver_drops_what_it_took_in_wrongly():
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(40, 8, 6))
+    grams = factors @ factors.transpose(0, 2, 1) + 0.1 * np.eye(8)
+    products, thresholds = 3 * rng.normal(size=(40, 8)), rng.uniform(0.2, 2.0, size=40)
+    # Starts with wrong signs all over.
+    start = 5 * rng.normal(size=(40, 8))
+    found, is_open = solve_batch(grams, products, thresholds, start, 500)
+    assert not is_open.any()
+    from_zero, _ = solve_batch(grams, products, thresholds, np.zeros_like(start), 500)
+    np.testing.assert_allclose(found, from_zero, atol=1e-8)
+    _, unsolved = solve_batch(grams, products, thresholds, start, 1)
+    assert unsolved.any()

@@ -11,7 +11,8 @@ from sklearn.preprocessing import normalize
 from kedge.baselines import MLRSSC
 from kedge.baselines.affinity import embed_affinity
 from kedge.baselines.lrr import shrink_rows, shrink_singular_values
-from kedge.baselines.mlrssc import gaussian_kernel, shrink_entries
+from kedge.baselines.mlrssc import gaussian_kernel
+from kedge.baselines.self_expression import shrink
 from kedge.datasets import make_union_of_subspaces
 from kedge.metrics import clustering_accuracy
 
@@ -212,4 +213,5 @@ def test_singular_values_are_lowered_by_the_threshold(shape, threshold):
 def test_rows_and_entries_are_shrunk_towards_zero():
     matrix = np.array([[3.0, -4.0], [0.3, 0.4], [0.0, 0.0]])
     np.testing.assert_allclose(shrink_rows(matrix, 1.0), [[2.4, -3.2], [0, 0], [0, 0]], atol=1e-15)
-    np.testing.assert_allclose(shrink_entries(matrix, 0.35), [[2.65, -3.65], [0, 0.05], [0, 0]], atol=1e-15)
+    shrunk = shrink(matrix, 0.35, np.empty(0, dtype=int))
+    np.testing.assert_allclose(shrunk, [[2.65, -3.65], [0, 0.05], [0, 0]], atol=1e-15)

@@ -15,6 +15,11 @@ from kedge.memory import PeakMemory
 MIB = 2**20
 
 
+def fit_kmeans(rows, **settings):
+    choice = MethodChoice("kmeans", settings)
+    return fit_alone(choice, choice.make(2, random_state=0, memory_limit=None), Views([rows], ("X",)), None)
+
+
 @pytest.mark.needs("linux")
 def test_a_peak_that_is_over_is_still_seen_and_an_older_one_is_not():
     # In a process of its own: what earlier tests leave behind is freed, or used again, at any time.
@@ -48,7 +53,7 @@ def test_neither_the_parent_nor_the_rows_count_in_the_memory_of_a_fit():
     ballast = np.ones(200 * MIB // 8)
     rows = np.random.default_rng(0).normal(size=(40_000, 100))
     assert rows.nbytes > 30 * MIB
-    record = fit_alone(MethodChoice("kmeans", {"n_init": 1, "max_iter": 2}), Views([rows], ("X",)), 2, 0, None)
+    record = fit_kmeans(rows, n_init=1, max_iter=2)
     assert ballast[0] == 1
     # k-means copies the rows once and keeps some numbers per row.
     assert 0.9 * rows.nbytes < record.peak_bytes < 3 * rows.nbytes
@@ -59,7 +64,7 @@ def test_a_process_that_dies_is_said_in_the_record(monkeypatch):
         "import os, sys; sys.stdin.buffer.read(); print('last words', file=sys.stderr); sys.stderr.flush(); os._exit(7)"
     )
     monkeypatch.setattr("kedge.comparison.methods._PROGRAM", program)
-    record = fit_alone(MethodChoice("kmeans"), Views([np.eye(4)], ("X",)), 2, 0, None)
+    record = fit_kmeans(np.eye(4))
     assert record.labels is None
     assert record.reason == "its process ended with code 7: last words"
 
@@ -67,5 +72,5 @@ def test_a_process_that_dies_is_said_in_the_record(monkeypatch):
 def test_a_process_that_does_not_even_listen_is_said_in_the_record(monkeypatch):
     monkeypatch.setattr("kedge.comparison.methods._PROGRAM", "import os; os.close(0); os.kill(os.getpid(), 9)")
     rows = np.zeros((1_000_000, 4))
-    record = fit_alone(MethodChoice("kmeans"), Views([rows], ("X",)), 2, 0, None)
+    record = fit_kmeans(rows)
     assert "killed" in record.reason

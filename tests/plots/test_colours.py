@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from kedge.plots.colours import COLOURS, HATCHES, MARKERS, PATTERNS, SYMBOLS, colour_of, shape_of
+from kedge.plots import COLOURS, HATCHES, MARKERS, PATTERNS, SYMBOLS, colour_of, shape_of
 
 # What is seen without one kind of cones, in linear RGB (Machado, Oliveira and Fernandes, 2009).
 VISION = {

@@ -134,7 +134,7 @@ def test_whether_the_first_line_holds_names(text, n_rows, tmp_path):
 def test_labels_without_a_header_go_by_number(tmp_path):
     files = read(put(tmp_path, "5.1,3.5,setosa\n4.9,3.0,virginica\n"), label_column="2")
     assert files.n_rows == 2
-    assert files.labels.names == ["setosa", "virginica"]
+    assert files.labels.values.tolist() == ["setosa", "virginica"]
 
 
 def test_a_row_without_a_label_is_named(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from report.page_structure import check_page
 
 from kedge import SGL, save
-from kedge.cli.report import write_run_report
+from kedge.cli.run_folder import write_run_report
 
 
 @pytest.fixture

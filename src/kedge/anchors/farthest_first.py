@@ -7,15 +7,13 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from kedge.anchors.rows import SAME_LINE, cosines, unit_rows
+from kedge.core.l1_problems import L1Block
 from kedge.core.rows import dense_rows, sample_rows, take_rows
 
 Array = NDArray[np.float64]
 
-# Sweeps of coordinate descent and steps of fixed signs between two looks at the bounds.
-SWEEPS = 2
-SIGN_STEPS = 8
-# Keeps linear systems solvable; the lower bound moves by this times the fidelity.
-_RIDGE = 1e-14
+# Rounds of the lasso between two looks at the bounds, and the largest violation of its conditions.
+_ROUNDS, _PRECISION = 8, 1e-10
 
 
 def lasso_bounds(gram: Array, products: Array, coefficients: Array, fidelity: float) -> tuple[Array, Array]:
@@ -38,73 +36,19 @@ def lasso_bounds(gram: Array, products: Array, coefficients: Array, fidelity: fl
 
 
 def improve_lasso(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
-    """Return better coefficients of all problems: coordinate descent to find the signs, then steps that keep them.
-
-    Coordinate descent alone is slow if dictionary rows are alike; with the right signs, one linear system is exact.
-    """
-    improved = _sweep(gram, products, coefficients, fidelity)
-    costs = _costs(gram, products, improved, fidelity)
-    rows = np.arange(len(products))
-    for _ in range(SIGN_STEPS):
-        stepped = _step_within_signs(gram, products[rows], improved[rows], fidelity)
-        after = _costs(gram, products[rows], stepped, fidelity)
-        # A problem that no longer improves is solved, or its system is singular.
-        better = after < costs[rows]
-        rows = rows[better]
-        if not len(rows):
-            break
-        improved[rows], costs[rows] = stepped[better], after[better]
-    return improved
-
-
-def _sweep(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
-    """Sweep the coordinates that some problem uses, or for which it misses the optimality condition."""
-    threshold = 1.0 / fidelity
-    correlations = products - coefficients @ gram
-    swept = np.flatnonzero((coefficients != 0).any(axis=0) | (np.abs(correlations) > threshold).any(axis=0))
-    # Transposed, one coordinate of all problems is contiguous.
-    values = np.ascontiguousarray(coefficients[:, swept].T)
-    slopes = np.ascontiguousarray(correlations[:, swept].T)
-    local = np.ascontiguousarray(gram[np.ix_(swept, swept)])
-    for _ in range(SWEEPS):
-        for j in range(len(swept)):
-            target = values[j] + slopes[j]
-            new = target - np.minimum(np.maximum(target, -threshold), threshold)
-            slopes -= np.multiply.outer(local[j], new - values[j])
-            values[j] = new
+    """Return the solutions of all problems, or better coefficients where these take too many rounds."""
     improved = coefficients.copy()
-    improved[:, swept] = values.T
+    thresholds = np.full((len(products), 1), 1.0 / fidelity)
+    block = L1Block(
+        improved,
+        products,
+        thresholds,
+        _PRECISION,
+        multiply=lambda _, some: some @ gram,
+        grams=lambda _, columns: gram[columns[:, :, None], columns[:, None, :]],
+    )
+    block.finish(np.arange(len(products)), _ROUNDS)
     return improved
-
-
-def _step_within_signs(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
-    """Go as far as signs allow towards the minimiser for these signs, K_SS c_S = p_S - sign(c_S) / fidelity."""
-    used = coefficients != 0
-    width = int(used.sum(axis=1).max(initial=0))
-    # The coordinates in use come first; problems with fewer of them are padded.
-    support = np.argsort(~used, axis=1, kind="stable")[:, :width]
-    inside = np.take_along_axis(used, support, axis=1)
-    now = np.take_along_axis(coefficients, support, axis=1)
-    system = gram[support[:, :, None], support[:, None, :]] * (inside[:, :, None] & inside[:, None, :])
-    system[:, np.arange(width), np.arange(width)] += np.where(inside, _RIDGE, 1.0)
-    right = (np.take_along_axis(products, support, axis=1) - np.sign(now) / fidelity) * inside
-    try:
-        target = np.linalg.solve(system, right[:, :, None])[:, :, 0]
-    except np.linalg.LinAlgError:
-        return coefficients
-    crossing = inside & (np.sign(target) != np.sign(now))
-    shares = np.divide(np.abs(now), np.abs(now) + np.abs(target), out=np.ones_like(now), where=crossing)
-    share = shares.min(axis=1, initial=1.0, keepdims=True)
-    moved = np.where(crossing & (shares <= share), 0.0, now + share * (target - now))
-    stepped = coefficients.copy()
-    np.put_along_axis(stepped, support, np.where(inside, moved, 0.0), axis=1)
-    return stepped
-
-
-def _costs(gram: Array, products: Array, coefficients: Array, fidelity: float) -> Array:
-    """Return ||c||_1 + (fidelity / 2) (1 - 2 p'c + c'Kc)."""
-    squared = 1.0 + np.einsum("ij,ij->i", coefficients @ gram - 2.0 * products, coefficients)
-    return np.asarray(np.abs(coefficients).sum(axis=1) + 0.5 * fidelity * squared)
 
 
 LEAST_CANDIDATES, CANDIDATES_PER_ANCHOR = 5_000, 5
@@ -112,7 +56,7 @@ FIDELITY = 150.0
 # Costs that differ by less than the larger of these (the second times fidelity^2) count as equal, because of rounding.
 TOLERANCE, ROUNDING = 1e-9, 1e-13
 # Problems improved at a time in the search for the worst row.
-BATCH = 32
+BATCH = 16
 # Rounds of improvement per anchor: far more than needed, unless costs are equal up to rounding.
 MAX_ROUNDS = 200
 

@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils.extmath import row_norms
 
+from kedge.anchors.kmeans import LEAST_SEED_SAMPLE, MAX_ROUNDS, SEED_ROWS_PER_ANCHOR
 from kedge.anchors.select import choose_anchors
 from kedge.core.block_step import cross_product, solve_patterns, squared_norm
 from kedge.core.rows import build_row_problem, dense_rows, mean_rows, mean_squared_norm, sample_rows, side_by_side
@@ -116,11 +117,6 @@ def _graph_of_view(view: Any, anchors: NDArray[Any], signed: bool) -> tuple[spar
     if signed:
         graph = sparse.csr_array(graph[:, : len(anchors)] + graph[:, len(anchors) :])
     return graph, float(error) / energy if energy > 0 else 1.0
-
-
-MAX_ROUNDS = 20
-# Rows that seeds are drawn from, per anchor and at least.
-LEAST_SEED_SAMPLE, SEED_ROWS_PER_ANCHOR = 1_000, 5
 
 
 def incomplete_kmeans(

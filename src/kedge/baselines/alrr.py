@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
-from sklearn.utils.extmath import row_norms
+from sklearn.utils.extmath import randomized_range_finder, row_norms
 
 from kedge.baselines import lrr
 from kedge.baselines.affinity import cluster_affinity, lanczos_pairs, reciprocal, with_fixed_signs
@@ -116,22 +116,17 @@ def leading_row_space(X: Any, rank: int, random_state: np.random.RandomState) ->
     if n_features <= min(n_rows, _SMALL_SIDE):
         features = lrr.gram_vectors(X.T @ X, rank)
     elif n_rows <= _SMALL_SIDE:
-        features = _orthonormal(X.T @ lrr.gram_vectors(X @ X.T, rank))
+        features = np.linalg.qr(X.T @ lrr.gram_vectors(X @ X.T, rank))[0]
     else:
         count = min(rank + _SPARE, n_rows, n_features)
-        features = _orthonormal(X.T @ random_state.standard_normal((n_rows, count)))
-        for _ in range(_ROUNDS):
-            features = _orthonormal(X.T @ _orthonormal(X @ features))
+        options = {"power_iteration_normalizer": "QR", "random_state": random_state}
+        features = randomized_range_finder(X.T, size=count, n_iter=_ROUNDS, **options)
     basis, values = lrr.rayleigh_ritz(X, features)
     basis, values = basis[:, :rank], values[:rank]
     squares, inside = row_norms(X, squared=True), row_norms(basis * values, squared=True)
     # A difference of squares is exact to about 1e-15 of them: less than that is nothing.
     outside = np.where(squares - inside > 1e-13 * squares, squares - inside, 0.0)
     return lrr.cut_row_space(basis, values, lrr.GRAM_NOISE, np.sqrt(outside))
-
-
-def _orthonormal(columns: Array) -> Array:
-    return np.asarray(np.linalg.qr(columns)[0])
 
 
 def cluster_squared_cosines(points: Array, n_clusters: int, random_state: np.random.RandomState) -> dict[str, Any]:

@@ -1,29 +1,26 @@
 """EnSC: every row rebuilt from others under an elastic net by active sets, then spectral clustering."""
 
+import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.linear_model import enet_path
 from sklearn.utils._param_validation import Interval
 
-from kedge.baselines.base import Array, Flags, Indices, RowGraphBaseline, as_dense, baseline, parameter
-from kedge.baselines.elastic_net import L1Block, supports
-from kedge.baselines.graphs import rows_as_graph
-from kedge.baselines.self_expression import Solved, cluster_coefficients, keep_largest_entries, solve_all_rows
+from kedge.baselines import self_expression as rebuilt
+from kedge.baselines.base import Array, Indices, RowGraphBaseline, as_dense, baseline, parameter
 from kedge.core.rows import View
-from kedge.kernels.selection import default_threads
 from kedge.parameters import COUNT, POSITIVE
 
-# Rows of the first active set. It grows when so much of it is in use.
+# Rows of an active set, if fewer than half of them are in use; otherwise it has twice as many as are in use.
 _FIRST_SIZE = 100
-_FULL_SHARE, _GROWTH = 0.8, 1.5
-# Most active sets of a row, and steps on one active set per member.
-_MAX_ROUNDS, _STEPS_PER_MEMBER = 40, 5
-# Bytes that a block of rows may take: its active rows, and its correlations with all rows.
-_GATHERED_BYTES, _CORRELATION_BYTES = 1 << 25, 1 << 26
-_SPARSE_BLOCK_ROWS = 16
+# Most active sets of a row, and passes of coordinate descent on one of them.
+_MAX_ROUNDS, _MAX_PASSES = 40, 1000
+# Keeps linear systems solvable where rows in use depend on each other, as a share of the largest squared length.
+_RIDGE = 1e-12
 
 
 @baseline(
@@ -71,30 +68,21 @@ class EnSC(RowGraphBaseline):
     tol: float = parameter(POSITIVE, default=1e-6)
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Kept coefficients with their graph, and blocks of rows.
-        block_rows = min(rows_per_turn(n_samples, n_features, is_sparse=False), n_samples)
-        active = 8 * block_rows * min(100, n_samples) * (n_features + 100)
-        blocks = default_threads() * (8 * 3 * block_rows * n_samples + active)
-        return blocks + n_samples * (60 * min(self.n_nonzero, n_samples) + 8 * n_features)
+        blocks = rebuilt.l1_block_memory(n_samples, n_features, self.n_nonzero, n_matrices=0)
+        return blocks + 8 * n_samples * n_features
 
     def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         solver = ActiveSetSolver(X, self.fidelity, self.l1_share, self.tol)
 
-        def solve(rows: slice) -> Solved:
+        def solve(rows: slice) -> rebuilt.Solved:
             coefficients, n_rounds, n_open = solver.solve(rows)
-            return keep_largest_entries(coefficients, self.n_nonzero), n_rounds, n_open
+            return rebuilt.keep_largest_entries(coefficients, self.n_nonzero), n_rounds, n_open
 
-        block_rows = rows_per_turn(X.shape[0], X.shape[1], sparse.issparse(X))
-        coefficients, n_iter = solve_all_rows(solve, X.shape[0], "raise tol or lower fidelity", block_rows)
-        return cluster_coefficients(coefficients, self.n_clusters, random_state) | {"n_iter_": n_iter}
-
-
-def rows_per_turn(n_rows: int, n_features: int, is_sparse: bool) -> int:
-    """Return how many rows to solve for at a time."""
-    if is_sparse:
-        return _SPARSE_BLOCK_ROWS
-    most = min(_GATHERED_BYTES // (8 * _FIRST_SIZE * max(n_features, _FIRST_SIZE)), _CORRELATION_BYTES // (8 * n_rows))
-    return int(np.clip(most, 8, 256))
+        with warnings.catch_warnings():
+            # The rows that scikit-learn leaves unsolved are counted instead.
+            warnings.filterwarnings("ignore", "Objective did not converge")
+            coefficients, n_iter = rebuilt.solve_all_rows(solve, X.shape[0], "raise tol or lower fidelity")
+        return rebuilt.cluster_coefficients(coefficients, self.n_clusters, random_state) | {"n_iter_": n_iter}
 
 
 @dataclass(frozen=True)
@@ -106,74 +94,63 @@ class ActiveSetSolver:
     l1_share: float  # Above 0, at most 1. Threshold to ridge is as l1_share to 1 - l1_share.
     tol: float  # Largest violation of the optimality condition, in units of the threshold.
 
-    def solve(self, rows: slice) -> Solved:
-        """Solve a block of rows; a step is an active set."""
+    def solve(self, rows: slice) -> rebuilt.Solved:
+        """Solve a block of rows; a step is an active set.
+
+        At the optimum the slope x_j'(x_i - cX) - ridge c_j is threshold sign(c_j) where c_j is not zero, and at most
+        the threshold in size elsewhere.
+        """
         own = np.arange(rows.start, rows.stop)
         vectors = as_dense(self.X[rows])
-        sizes = self._correlation_sizes(vectors, own)
-        largest = sizes.max(axis=1)
-        thresholds = largest / self.fidelity
-        solution = np.zeros((len(own), self.X.shape[0]))
-        places = np.flatnonzero(largest > 0)
-        count = min(_FIRST_SIZE, self.X.shape[0] - 1)
-        active = _strongest(sizes[places], count)
+        slopes = self._correlations(vectors, own)
+        thresholds = np.abs(slopes).max(axis=1, keepdims=True) / self.fidelity
+        solution = np.zeros_like(slopes)
+        places = np.flatnonzero(thresholds > 0)
+        slopes = slopes[places]
         n_rounds = 0
         while len(places) and n_rounds < _MAX_ROUNDS:
             n_rounds += 1
-            start = np.take_along_axis(solution[places], active, axis=1)
-            values, is_open = self._solve_active(vectors[places], thresholds[places], active, start)
-            mixture = rows_as_graph(active, values, self.X.shape[0])
-            solution[places] = mixture.toarray()
-            sizes = self._correlation_sizes(vectors[places] - as_dense(mixture @ self.X), own[places])
-            # Members of the active set are solved for; what is in use stays in it.
-            np.put_along_axis(sizes, active, np.where(values != 0, np.inf, 0.0), axis=1)
-            outside = np.where(np.isinf(sizes), 0.0, sizes).max(axis=1)
-            is_open |= outside > (1.0 + self.tol) * thresholds[places]
-            places = places[is_open]
-            if np.count_nonzero(values[is_open], axis=1).max(initial=0) > _FULL_SHARE * count:
-                count = min(int(_GROWTH * count) + 1, self.X.shape[0] - 1)
-            active = _strongest(sizes[is_open], count)
+            for place, slope in zip(places, slopes, strict=True):
+                active = _strongest(slope, solution[place], own[place])
+                problem = vectors[place], float(thresholds[place, 0]), active, solution[place, active]
+                # The first active sets often lack rows, so more digits would be wasted on them.
+                solution[place, active] = self._solve_active(*problem, tol=10.0 ** (-1 - n_rounds))
+            values, units = solution[places], thresholds[places]
+            residuals = vectors[places] - as_dense(sparse.csr_array(values) @ self.X)
+            slopes = self._correlations(residuals, own[places]) / units - (1.0 / self.l1_share - 1.0) * values
+            errors = np.where(values != 0, np.abs(slopes - np.sign(values)), np.abs(slopes) - 1.0)
+            is_open = errors.max(axis=1) > self.tol
+            places, slopes = places[is_open], slopes[is_open]
         return sparse.csr_array(solution), n_rounds, len(places)
 
-    def _solve_active(self, vectors: Array, thresholds: Array, active: Indices, start: Array) -> tuple[Array, Flags]:
-        """Solve on the active sets, overwriting ``start``; return coefficients and which rows are unsolved."""
-        grams, products = self._inner_products(vectors, active)
-        diagonal = np.arange(active.shape[1])
-        grams[:, diagonal, diagonal] += (thresholds * (1.0 - self.l1_share) / self.l1_share)[:, None]
+    def _solve_active(self, vector: Array, threshold: float, active: Indices, start: Array, tol: float) -> Array:
+        """Descend by coordinates on an active set; then take the exact solution for these signs, if it keeps them."""
+        some, weight = self.X[active], threshold / self.l1_share
+        gram, products = np.ascontiguousarray(as_dense(some @ some.T)), np.asarray(some @ vector)
+        # With a Gram matrix, scikit-learn needs the features only for their number, by which it divides the error.
+        features, length = np.zeros((1, len(active)), order="F"), np.array([np.linalg.norm(vector)])
+        given = {"precompute": gram, "Xy": products, "coef_init": start, "check_input": False}
+        limits = {"tol": tol, "max_iter": _MAX_PASSES}
+        _, path, _ = enet_path(features, length, l1_ratio=self.l1_share, alphas=[weight], **given, **limits)
+        values = np.asarray(path[:, 0])
+        used = np.flatnonzero(values)
+        signs = np.sign(values[used])
+        gram[np.diag_indices(len(gram))] += weight - threshold + _RIDGE * gram.diagonal().max()
+        exact = np.linalg.solve(gram[np.ix_(used, used)], products[used] - threshold * signs)
+        if np.array_equal(np.sign(exact), signs):
+            values[used] = exact
+        return values
 
-        def multiply(places: Indices, values: Array) -> Array:
-            columns, is_used = supports(values)
-            used = np.where(is_used, np.take_along_axis(values, columns, axis=1), 0.0)
-            return np.asarray(np.matmul(used[:, None, :], grams[places[:, None], columns])[:, 0, :])
-
-        def between(places: Indices, columns: Indices) -> Array:
-            return np.asarray(grams[places[:, None, None], columns[:, :, None], columns[:, None, :]])
-
-        block = L1Block(start, products, thresholds[:, None], self.tol, multiply, between)
-        _, is_open = block.finish(np.arange(len(start)), _STEPS_PER_MEMBER * active.shape[1])
-        return start, is_open
-
-    def _inner_products(self, vectors: Array, active: Indices) -> tuple[Array, Array]:
-        if sparse.issparse(self.X):
-            members, places = np.unique(active, return_inverse=True)
-            places = places.reshape(active.shape)
-            some = self.X[members]
-            gram = (some @ some.T).toarray()
-            by_member = np.asarray(some @ vectors.T).T
-            return gram[places[:, :, None], places[:, None, :]], np.take_along_axis(by_member, places, axis=1)
-        gathered = self.X[active]
-        products = np.matmul(gathered, vectors[:, :, None])[:, :, 0]
-        return np.matmul(gathered, gathered.transpose(0, 2, 1)), products
-
-    def _correlation_sizes(self, vectors: Array, own: Indices) -> Array:
-        """Return absolute inner products of vectors with all rows, and -1 for the own row."""
-        sizes = np.abs((self.X @ vectors.T).T if sparse.issparse(self.X) else vectors @ self.X.T)
-        sizes[np.arange(len(own)), own] = -1.0
-        return np.asarray(sizes)
+    def _correlations(self, vectors: Array, own: Indices) -> Array:
+        """Return inner products of vectors with all rows, and zero for the own row."""
+        products = np.asarray((self.X @ vectors.T).T)
+        products[np.arange(len(own)), own] = 0.0
+        return products
 
 
-def _strongest(sizes: Array, count: int) -> Indices:
-    """Return the places of the largest entries of each row, ascending."""
-    if not len(sizes):
-        return np.empty((0, count), dtype=np.intp)
-    return np.sort(np.argpartition(-sizes, count - 1, axis=1)[:, :count], axis=1)
+def _strongest(slopes: Array, values: Array, own: int) -> Indices:
+    """Return the active set of a row: what is in use, and the other rows with the largest slopes."""
+    sizes = np.where(values != 0, np.inf, np.abs(slopes))
+    sizes[own] = -1.0
+    count = min(max(_FIRST_SIZE, 2 * int(np.count_nonzero(values))), len(sizes) - 1)
+    return np.argpartition(-sizes, count - 1)[:count]

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import eigsh
 
 from kedge.baselines import self_expression as rebuilt
 from kedge.baselines.base import Array, Flags, Indices, RowGraphBaseline, baseline, parameter
-from kedge.baselines.elastic_net import L1Block
+from kedge.core.l1_problems import L1Block
 from kedge.core.rows import View
 from kedge.parameters import COUNT, POSITIVE, one_of
 

@@ -15,6 +15,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from kedge.anchors.kmeans import kmeans_anchors
+from kedge.anchors.rows import fill_up
 from kedge.baselines.affinity import reciprocal
 from kedge.baselines.base import Array, Indices, as_dense
 from kedge.core.block_step import gram_of
@@ -35,8 +36,10 @@ def sample_size(n_rows: int, n_anchors: int, rows_per_anchor: int = 10) -> int:
     return min(n_rows, max(5_000, rows_per_anchor * n_anchors))
 
 
-def sampled_anchors(X: Any, n_anchors: int, random_state: np.random.RandomState) -> NDArray[Any]:
-    """Return the k-means centres of a sample of rows, at most ``n_anchors`` distinct ones."""
+def sampled_anchors(X: Any, n_anchors: int, random_state: np.random.RandomState, how: str = "kmeans") -> NDArray[Any]:
+    """Return the k-means centres of a sample of rows, or random rows; at most ``n_anchors`` distinct ones."""
+    if how == "random":
+        return fill_up(X, np.empty((0, X.shape[1])), n_anchors, random_state)
     rows = sample_rows(X.shape[0], sample_size(X.shape[0], n_anchors), random_state)
     return kmeans_anchors(take_rows(X, rows), n_anchors, random_state)
 

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from kedge.anchors.rows import fill_up
 from kedge.baselines import graphs, sobg
 from kedge.baselines.base import Array, Indices, SingleViewBaseline, as_dense, baseline, parameter
 from kedge.core.driver_step import graph_components
@@ -129,8 +128,7 @@ class KMM(SingleViewBaseline):
                 raise ValueError(f"prototypes have {given.shape[1]} features, but X has {X.shape[1]}; give as many")
             return np.asarray(given)
         wanted = sobg.count_anchors(self.n_prototypes, X.shape[0], self.n_clusters)
-        choose = _random_rows if self.prototypes == "random" else graphs.sampled_anchors
-        return choose(X, wanted, random_state)
+        return graphs.sampled_anchors(X, wanted, random_state, self.prototypes)
 
     def _run_rounds(
         self, X: View, first: Array, random_state: np.random.RandomState, history: list[Array]
@@ -148,7 +146,7 @@ class KMM(SingleViewBaseline):
                     trouble = f"round {number} found no graph with {self.n_clusters} components; the last one counts"
                     return *best, trouble
                 draws += 1
-                redrawn = _random_rows(X, len(first), random_state)
+                redrawn = graphs.sampled_anchors(X, len(first), random_state, "random")
                 if draws == _MOST_DRAWS or len(redrawn) <= self.n_clusters:
                     break
                 current = self._neighbors(X, redrawn, random_state)
@@ -175,7 +173,7 @@ class KMM(SingleViewBaseline):
             if len(owning) > self.n_clusters:
                 prototypes = prototypes[owning]
                 continue
-            prototypes = _random_rows(X, len(prototypes), random_state)
+            prototypes = graphs.sampled_anchors(X, len(prototypes), random_state, "random")
             if self.recipe == "kedge" or len(prototypes) <= self.n_clusters:
                 return found
 
@@ -206,10 +204,6 @@ def weigh_both_ways(X: View, prototypes: Array, n_neighbors: int) -> _Neighbors:
     width = min(n_neighbors, len(prototypes) - 1, X.shape[0] - 1)
     ahead, back = graphs.weigh_neighbors(X, prototypes, width), graphs.weigh_neighbors(prototypes, X, width)
     return _Neighbors(prototypes, ahead, back, ahead.indices[:, 0])
-
-
-def _random_rows(X: View, count: int, random_state: np.random.RandomState) -> Array:
-    return fill_up(X, np.empty((0, X.shape[1])), count, random_state)
 
 
 def _forcing_problem(current: _Neighbors, published: bool) -> tuple[sobg.ForcingProblem, sparse.csr_array, float]:

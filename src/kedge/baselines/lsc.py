@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kedge.anchors.rows import fill_up
 from kedge.baselines import graphs
 from kedge.baselines.base import Array, SingleViewBaseline, baseline, parameter
 from kedge.core.labels import LABEL_STARTS, cluster_points, unit_rows
@@ -68,16 +67,11 @@ class LSC(SingleViewBaseline):
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         wanted = min(self.n_landmarks, n_samples)
         per_row = 6 * min(self.n_neighbors, wanted) + 24 + self.n_clusters
-        n_sampled = graphs.sample_size(n_samples, wanted)
-        return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
+        return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, graphs.sample_size(n_samples, wanted))
 
     def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)
-        wanted = min(self.n_landmarks, X.shape[0])
-        if self.landmarks == "random":
-            landmarks = fill_up(X, np.empty((0, X.shape[1])), wanted, random_state)
-        else:
-            landmarks = graphs.sampled_anchors(X, wanted, random_state)
+        landmarks = graphs.sampled_anchors(X, min(self.n_landmarks, X.shape[0]), random_state, self.landmarks)
         graph = self._graph(X, landmarks)
         embedding = graphs.embed_graph(graph, self.n_clusters + 1)
         vectors = drop_constant(np.sqrt(2.0) * embedding.row_vectors)

@@ -10,6 +10,7 @@ from scipy.spatial.distance import squareform
 from kedge.baselines.affinity import cluster_affinity, symmetric_graph
 from kedge.baselines.base import Array, MultiViewBaseline, as_dense, baseline, parameter
 from kedge.baselines.lrr import shrink_singular_values
+from kedge.baselines.self_expression import shrink
 from kedge.core.rows import View
 from kedge.parameters import COUNT, NOT_NEGATIVE, POSITIVE, one_of
 from kedge.user_warnings import warn_convergence
@@ -193,8 +194,8 @@ class _ViewState:
         """Do one iteration; ``others`` is the sum of the ``n_others`` matrices that the view is to agree with."""
         model, previous, coefficients = self.model, self.coefficients, self._next_coefficients(mu)
         low_rank = shrink_singular_values(coefficients + self.multipliers[0] / mu, model.low_rank / mu)
-        self.sparse = shrink_entries(coefficients + self.multipliers[1] / mu, model.sparsity / mu)
-        np.fill_diagonal(self.sparse, 0.0)
+        own = np.arange(len(coefficients))
+        self.sparse = shrink(coefficients + self.multipliers[1] / mu, model.sparsity / mu, own)
         agreeing = (2 * model.agreement) * others
         agreeing += mu * coefficients + self.multipliers[2]
         agreeing /= 2 * model.agreement * n_others + mu
@@ -228,8 +229,3 @@ class _ViewState:
 
 def _sum_sparse(states: Sequence[_ViewState]) -> Array:
     return np.asarray(sum((state.sparse for state in states[1:]), start=states[0].sparse.copy()))
-
-
-def shrink_entries(matrix: Array, threshold: float) -> Array:
-    """Move every entry towards zero by the threshold, at most to zero: the proximal step of the absolute sum."""
-    return np.asarray(matrix - np.clip(matrix, -threshold, threshold))

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
+from sklearn.utils.extmath import randomized_svd
 
 from kedge.baselines.affinity import cluster_affinity, lanczos_pairs
 from kedge.baselines.base import Array, MultiViewBaseline, baseline, parameter
 from kedge.baselines.graphs import weigh_neighbors
 from kedge.core.block_step import squared_norm
-from kedge.core.rows import View
+from kedge.core.rows import View, side_by_side
 from kedge.parameters import COUNT, NOT_NEGATIVE, one_of
 from kedge.user_warnings import warn_convergence
 
@@ -94,11 +95,11 @@ class MSC_IAS(MultiViewBaseline):
     _least_rows: ClassVar[int] = 3
 
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
-        # Scaled views, some copies of the latent points, graphs.
+        # Scaled views, and either all of them side by side or some copies of the latent points; graphs.
         width = self._latent_width(n_samples, min(getattr(self, "view_widths_", (n_features,))))
         graphs = 12 * 8 * min(self.n_neighbors, n_samples)
         vectors = 8 * max(3 * self.n_clusters, 40)
-        return n_samples * (8 * (n_features + 8 * width) + graphs + vectors)
+        return n_samples * (8 * (n_features + max(n_features + 4 * width, 8 * width)) + graphs + vectors)
 
     def _latent_width(self, n_samples: int, narrowest: int) -> int:
         wanted = MOST_LATENT if isinstance(self.n_latent, str) else int(self.n_latent)
@@ -191,14 +192,9 @@ def largest_eigenvalue(graph: sparse.csr_array) -> float:
 
 def _first_latent(views: Sequence[View], width: int, random_state: np.random.RandomState) -> Array:
     """Return the leading left singular vectors of the views side by side, times singular values over sqrt(V)."""
-    n_rows = views[0].shape[0]
-    span = random_state.normal(size=(n_rows, min(width + _EXTRA_WIDTH, n_rows)))
-    for _ in range(_ROUNDS):
-        span = linalg.qr(sum(view @ np.asarray(view.T @ span) for view in views), mode="economic")[0]
-    shadows = [np.asarray(view.T @ span) for view in views]
-    squares, vectors = linalg.eigh(sum(shadow.T @ shadow for shadow in shadows))
-    leading = slice(None, -width - 1, -1)
-    return np.asarray(span @ (vectors[:, leading] * np.sqrt(np.maximum(squares[leading], 0.0) / len(views))))
+    settings = {"n_oversamples": _EXTRA_WIDTH, "n_iter": _ROUNDS, "random_state": random_state}
+    vectors, values, _ = randomized_svd(side_by_side(views), width, power_iteration_normalizer="QR", **settings)
+    return np.asarray(vectors * (values / np.sqrt(len(views))))
 
 
 def _similarity(latent: Array, n_neighbors: int) -> sparse.csr_array:

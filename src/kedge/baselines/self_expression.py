@@ -52,11 +52,9 @@ def map_row_blocks(
             return list(pool.map(work, blocks))
 
 
-def solve_all_rows(
-    solve: Callable[[slice], Solved], n_rows: int, advice: str, block_rows: int | None = None
-) -> tuple[sparse.csr_array, int]:
+def solve_all_rows(solve: Callable[[slice], Solved], n_rows: int, advice: str) -> tuple[sparse.csr_array, int]:
     """Return coefficients of all rows and the most steps of a block; ``advice`` says what to do about unsolved rows."""
-    blocks = map_row_blocks(solve, n_rows, block_rows or rows_per_block(n_rows))
+    blocks = map_row_blocks(solve, n_rows, rows_per_block(n_rows))
     n_open = sum(block[2] for block in blocks)
     if n_open:
         warn_convergence(f"{n_open} of {n_rows} rows were not solved to the tolerance; {advice}")

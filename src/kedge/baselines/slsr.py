@@ -32,7 +32,7 @@ class SLSR(LabelsNewRows, RowGraphBaseline):
 
     A random sample of p rows is clustered as :class:`LSR` does, with ``own_row=False``. Every other row is rebuilt from
     the whole sample by ridge regression and joins the cluster whose rows alone rebuild it best; so do new rows.
-    O(p^3 + n p min(p, d)) time and three p x p matrices of memory beside a scaled copy of X: about 29 million rows of
+    O(p^3 + n p d) time and three p x p matrices of memory beside a scaled copy of X: about 29 million rows of
     100 features on 24 GB.
 
     Parameters
@@ -131,11 +131,14 @@ def classify_by_residual(
     order = np.argsort(places, kind="stable")
     ends = np.cumsum(np.bincount(places))
     parts = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
-    measure = _measure(known_rows[order], parts, ridge)
+    known = known_rows[order]
+    code = _coder(known, ridge)
     most = int(np.bincount(places).argmax())
     found = np.empty(rows.shape[0], dtype=np.intp)
     for batch in gen_batches(len(found), max(1, _BATCH_ENTRIES // max(known_rows.shape))):
-        residuals, codes = measure(rows[batch])
+        wanted, codes = as_dense(rows[batch]), code(rows[batch])
+        misses = (row_norms(wanted - as_dense(codes[:, part] @ known[part]), squared=True) for part in parts)
+        residuals = np.column_stack(list(misses))
         lengths = np.column_stack([row_norms(codes[:, part], squared=True) for part in parts])
         if regularised:
             residuals = np.divide(residuals, lengths, out=np.full_like(residuals, np.inf), where=lengths > 0)
@@ -143,40 +146,14 @@ def classify_by_residual(
     return np.asarray(classes[found], dtype=np.int64)
 
 
-def _measure(known: Any, parts: list[slice], ridge: float) -> Callable[[Any], tuple[Array, Array]]:
-    """Return a function from rows to the squared residuals per class and the coefficients c.
-
-    It works with the features, or if there are more of them than labelled rows, with Gram matrices of these rows.
-    """
-    n_known, n_features = known.shape
-    if n_features <= n_known:
+def _coder(known: Any, ridge: float) -> Callable[[Any], Array]:
+    """Return a function from rows to the coefficients c, by the smaller of two Gram matrices."""
+    if known.shape[1] <= known.shape[0]:
         dense = as_dense(known)
-        inverse = _inverse(dense.T @ dense, ridge)
-
-        def from_features(rows: Any) -> tuple[Array, Array]:
-            wanted = as_dense(rows)
-            codes = (wanted @ inverse) @ dense.T
-            residuals = [row_norms(wanted - codes[:, part] @ dense[part], squared=True) for part in parts]
-            return np.column_stack(residuals), codes
-
-        return from_features
-
-    gram = as_dense(known @ known.T)
-    inverse = _inverse(gram, ridge)
-    blocks = [np.ascontiguousarray(gram[part, part]) for part in parts]
-
-    def from_products(rows: Any) -> tuple[Array, Array]:
-        # |y - c K|^2 = |y|^2 - 2 c K y' + c K K' c', for the rows and coefficients of one class.
-        products = as_dense(rows @ known.T)
-        codes = products @ inverse
-        squares = np.asarray((rows * rows).sum(axis=1)).ravel()
-        residuals = [
-            squares + np.einsum("ij,ij->i", codes[:, part] @ block - 2.0 * products[:, part], codes[:, part])
-            for part, block in zip(parts, blocks, strict=True)
-        ]
-        return np.column_stack(residuals), codes
-
-    return from_products
+        by_features = _inverse(dense.T @ dense, ridge)
+        return lambda rows: np.asarray((as_dense(rows) @ by_features) @ dense.T)
+    by_rows = _inverse(as_dense(known @ known.T), ridge)
+    return lambda rows: np.asarray(as_dense(rows @ known.T) @ by_rows)
 
 
 def _inverse(gram: Array, ridge: float) -> Array:

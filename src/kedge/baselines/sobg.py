@@ -88,8 +88,7 @@ class SOBG(SingleViewBaseline):
     def _memory_needed(self, n_samples: int, n_features: int) -> int:
         wanted = count_anchors(self.n_anchors, n_samples, self.n_clusters)
         per_row = forced_numbers(min(self.n_neighbors, wanted), self.n_clusters)
-        n_sampled = graphs.sample_size(n_samples, wanted)
-        return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, n_sampled)
+        return graphs.anchor_graph_memory(n_samples, wanted, n_features, per_row, graphs.sample_size(n_samples, wanted))
 
     def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         X = canonical_rows(X)

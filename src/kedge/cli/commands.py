@@ -5,6 +5,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from functools import wraps
 from importlib.metadata import version as installed_version
@@ -40,25 +41,48 @@ class OneLineErrors(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def one_line_errors(command: Callable[..., int]) -> Callable[..., int]:
-    """Make a command that returns an exit code fail in one line, and show its warnings after success, a line each."""
-    name = f"kedge {command.__name__.removesuffix('_command')}"
+def say(command: str, text: str) -> None:
+    """Print a text as one line on stderr."""
+    print(f"{command}: {' '.join(text.split())}", file=sys.stderr)
 
-    @wraps(command)
+
+def _count_or_auto(text: str) -> int | str:
+    if text != "auto" and not (text.isdecimal() and text.isascii() and len(text) < 10 and int(text) > 0):
+        raise typer.BadParameter(f"must be a whole number above zero, or auto: {text!r}")
+    return text if text == "auto" else int(text)
+
+
+def _number_or_auto(text: str) -> float | str:
+    with suppress(ValueError):
+        if text == "auto" or 0 <= float(text) < float("inf"):
+            return text if text == "auto" else float(text)
+    raise typer.BadParameter(f"must be a number that is not negative, or auto: {text!r}")
+
+
+# Typer shows what an enumeration holds as the choices of an option.
+Structure = StrEnum("Structure", ["soft", "exact"])
+# Commands import what they need when they run, so that --help and completion are quick.
+app = typer.Typer(cls=OneLineErrors, no_args_is_help=True, add_completion=True, rich_markup_mode=None)
+
+
+def command(function: Callable[..., int]) -> Callable[..., int]:
+    """Add a command that returns an exit code. It fails in one line, and shows its warnings after success."""
+    name = f"kedge {function.__name__}"
+
+    @app.command()
+    @wraps(function)
     def run(*arguments: Any, **options: Any) -> int:
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("default")
                 # kedge predict compares the names of columns itself.
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                code = command(*arguments, **options)
+                code = function(*arguments, **options)
         except KeyboardInterrupt:
             say(name, "stopped; nothing was written")
             return INTERRUPTED
-        except BrokenPipeError:
-            raise
         except Exception as error:
-            if os.environ.get("KEDGE_TRACEBACK"):
+            if os.environ.get("KEDGE_TRACEBACK") or isinstance(error, BrokenPipeError):
                 raise
             text = str(error) or type(error).__name__
             # Input can cause these errors; any other is a fault of kedge.
@@ -74,42 +98,6 @@ def one_line_errors(command: Callable[..., int]) -> Callable[..., int]:
 
     return run
 
-
-def say(command: str, text: str) -> None:
-    """Print a text as one line on stderr."""
-    print(f"{command}: {' '.join(text.split())}", file=sys.stderr)
-
-
-def _count_or_auto(text: str) -> int | str:
-    if text != "auto" and not (text.isdecimal() and text.isascii() and len(text) < 10 and int(text) > 0):
-        raise typer.BadParameter(f"must be a whole number above zero, or auto: {text!r}")
-    return text if text == "auto" else int(text)
-
-
-def _number_or_auto(text: str) -> float | str:
-    try:
-        number = 0.0 if text == "auto" else float(text)
-    except ValueError:
-        number = float("nan")
-    if not 0 <= number < float("inf"):
-        raise typer.BadParameter(f"must be a number that is not negative, or auto: {text!r}")
-    return text if text == "auto" else number
-
-
-class Structure(StrEnum):
-    """The choices of --structure."""
-
-    SOFT = "soft"
-    EXACT = "exact"
-
-
-SUMMARY = """Subspace clustering, linear in the number of rows.
-
-Data files: CSV, TSV, Parquet, Arrow, .npy, .npz, .mat, .h5, .h5ad, .h5mu. Several files, or a folder of them, are
-several views of the same rows. To complete commands and options in your shell: kedge --install-completion."""
-
-# Commands import what they need when they run, so that --help and completion are quick.
-app = typer.Typer(cls=OneLineErrors, help=SUMMARY, no_args_is_help=True, add_completion=True, rich_markup_mode=None)
 
 Data = Annotated[list[Path], typer.Argument(metavar="DATA", help="Data files, or a folder; several files are views.")]
 _CLUSTERS = "Number of clusters; auto finds it from the data."
@@ -127,15 +115,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 
 @app.callback(invoke_without_command=True)
 def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
-    """Subspace clustering, linear in the number of rows."""
+    """Subspace clustering, linear in the number of rows.
+
+    Data files: CSV, TSV, Parquet, Arrow, .npy, .npz, .mat, .h5, .h5ad, .h5mu. Several files, or a folder of them, are
+    several views of the same rows. To complete commands and options in your shell: kedge --install-completion.
+    """
     if version:
         typer.echo(f"kedge {installed_version('kedge')}")
         raise typer.Exit
 
 
-@app.command(name="fit")
-@one_line_errors
-def fit_command(
+@command
+def fit(
     data: Data,
     k: Clusters = "auto",
     out: Annotated[Path, typer.Option(help="Folder for the results; it must not exist yet.")] = Path("kedge-run"),
@@ -167,9 +158,8 @@ def fit_command(
     return fit_files(data, reading, parameters, out=out, report=report, as_json=as_json, overwrite=overwrite)
 
 
-@app.command(name="predict")
-@one_line_errors
-def predict_command(
+@command
+def predict(
     model: Annotated[Path, typer.Argument(help="Folder of a run, or a model file.")],
     data: Data,
     out: Annotated[
@@ -188,18 +178,16 @@ def predict_command(
     return predict_files(model, data, {"columns": columns, "drop": drop, "memory": memory}, out)
 
 
-@app.command(name="report")
-@one_line_errors
-def report_command(run_dir: Annotated[Path, typer.Argument(help="Folder that kedge fit wrote.")]) -> int:
+@command
+def report(run_dir: Annotated[Path, typer.Argument(help="Folder that kedge fit wrote.")]) -> int:
     """Write report.html into the folder of a run."""
-    from kedge.cli.report import write_run_report
+    from kedge.cli.run_folder import write_run_report
 
     return write_run_report(run_dir)
 
 
-@app.command(name="compare")
-@one_line_errors
-def compare_command(
+@command
+def compare(
     data: Data,
     methods: Annotated[
         str | None, typer.Option(help="Methods, separated by commas; default: sgl,kmeans, or msgl,kmeans for views.")

@@ -1,13 +1,12 @@
 """``kedge compare``: several methods on the same data files, in one table."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from kedge.cli.run_folder import checked_suffix
+from kedge.cli.run_folder import Options, checked_suffix
 from kedge.comparison import Comparison, compare, read_methods
 from kedge.memory import machine_memory
 from kedge.readers.contents import FileView
@@ -19,17 +18,11 @@ def _page(comparison: Comparison) -> str:
     return f'<!doctype html>\n<meta charset="utf-8">\n<title>kedge compare</title>\n{comparison.to_html()}'
 
 
-_FORMS: dict[str, Callable[[Comparison], str]]
 _FORMS = {".csv": Comparison.to_csv, ".md": Comparison.to_markdown, ".html": _page}
 
 
 def compare_files(
-    data: list[Path],
-    reading: dict[str, Any],
-    parameters: dict[str, Any],
-    methods: str | None,
-    out: Path | None,
-    as_json: bool,
+    data: list[Path], reading: Options, parameters: Options, methods: str | None, out: Path | None, as_json: bool
 ) -> int:
     """Read, run every method, show or write the table, and return the exit code: 1 if no method has a result."""
     # Everything that can be checked without the data is checked first.

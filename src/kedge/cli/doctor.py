@@ -12,10 +12,8 @@ from threadpoolctl import threadpool_info
 
 from kedge.kernels import PreparedHessian, available_kernels, solve_rows
 from kedge.kernels.selection import default_threads
-from kedge.optional_libraries import installed_version
+from kedge.optional_libraries import CORE_LIBRARIES, installed_version
 
-CORE = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl")
-EXTRAS = {"cli": ("typer",), "plots": ("matplotlib",)}
 SELF_TEST_SECONDS = 1.0
 
 
@@ -37,9 +35,9 @@ def print_report() -> int:
 def describe_installation(compiled: bool) -> list[tuple[str, str]]:
     """Return the versions of kedge and its libraries, the platform, the compiled solver, threads and BLAS libraries."""
     report = [("kedge", installed_version("kedge")), ("python", f"{platform.python_version()} ({sys.executable})")]
-    report += [(name, installed_version(name)) for name in CORE]
-    for extra, names in EXTRAS.items():
-        report.append((f"extra {extra}", ", ".join(f"{name} {installed_version(name)}" for name in names)))
+    report += [(name, installed_version(name)) for name in (*CORE_LIBRARIES, "joblib", "threadpoolctl")]
+    for extra, name in (("cli", "typer"), ("plots", "matplotlib")):
+        report.append((f"extra {extra}", f"{name} {installed_version(name)}"))
     solver = "MISSING: rows are solved in NumPy, hundreds of times slower; reinstall kedge"
     if compiled:
         from kedge._native import instruction_set, is_built_for_speed

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import config_context, get_config
 
 from kedge.cli import run_folder
-from kedge.cli.report import write_page
+from kedge.cli.run_folder import Options
 from kedge.msgl import MSGL
 from kedge.optional_libraries import load_library
 from kedge.plots.fitted_model import cluster_sizes_of
@@ -25,14 +25,7 @@ _MOST_LINES = 6
 
 
 def fit_files(
-    data: Sequence[Path],
-    reading: dict[str, Any],
-    parameters: dict[str, Any],
-    *,
-    out: Path,
-    report: bool,
-    as_json: bool,
-    overwrite: bool,
+    data: list[Path], reading: Options, parameters: Options, *, out: Path, report: bool, as_json: bool, overwrite: bool
 ) -> int:
     """Read, fit, write the folder of the run, print what was found, and return the exit code."""
     out = out.absolute()
@@ -53,7 +46,9 @@ def fit_files(
         run_folder.write_results(folder, files, model, layers)
         run = run_folder.describe_run(files, model, started, seconds, layers)
         if report:
-            write_page(folder, model, files, run, None if files.row_names is None else files.row_names.tolist())
+            run_folder.write_page(
+                folder, model, files, run, None if files.row_names is None else files.row_names.tolist()
+            )
         run["seconds"]["write"] = round(perf_counter() - clock, 3)
         (folder / run_folder.RUN_FILE).write_text(run_folder.to_json(run, indent=2) + "\n", encoding="utf-8")
     sizes = cluster_sizes_of(model).tolist()
@@ -66,7 +61,7 @@ def fit_files(
     return 0
 
 
-def _fit(files: DataFiles, parameters: dict[str, Any], *, verbose: int) -> Any:
+def _fit(files: DataFiles, parameters: Options, *, verbose: int) -> Any:
     """Fit SGL to one view, MSGL to several; the model keeps the names of columns."""
     if len(files.views) > 1:
         model: Any = MSGL(**parameters, verbose=verbose)

@@ -1,13 +1,13 @@
 """``kedge predict``: labels of new rows, and how sure they are."""
 
 import sys
-from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from kedge.cli.run_folder import MODEL_FILE, checked_suffix, label_columns, write_table
+from kedge.cli.run_folder import MODEL_FILE, Options, checked_suffix, label_columns, write_table
 from kedge.model_files import load
 from kedge.readers.columns import FittedColumns
 from kedge.readers.contents import DataFileError, DataFiles
@@ -15,7 +15,7 @@ from kedge.readers.open import read_data_files
 from kedge.whole_file import replace_whole
 
 
-def predict_files(model_path: Path, data: Sequence[Path], reading: dict[str, Any], out: Path | None) -> int:
+def predict_files(model_path: Path, data: list[Path], reading: Options, out: Path | None) -> int:
     """Label the rows of data files with a model, write the labels, and return the exit code."""
     suffix = ".csv" if out is None else checked_suffix(out, (".csv", ".parquet", ".npy"))
     model = _load_model(model_path)
@@ -27,20 +27,14 @@ def predict_files(model_path: Path, data: Sequence[Path], reading: dict[str, Any
         labels, confidence = model.predict(rows, **options), None
     else:
         labels, confidence = model.predict(rows, return_confidence=True, **options)
-
-    def write(file: BinaryIO) -> None:
+    with nullcontext(sys.stdout.buffer) if out is None else replace_whole(out) as file:
         if suffix == ".npy":
             np.save(file, labels)
         else:
             write_table(file, suffix, label_columns(labels, confidence), files.row_names)
-
-    if out is None:
-        write(sys.stdout.buffer)
-        sys.stdout.flush()
-        return 0
-    with replace_whole(out) as file:
-        write(file)
-    print(f"{len(labels):,} labels written to {out}")
+        file.flush()
+    if out is not None:
+        print(f"{len(labels):,} labels written to {out}")
     return 0
 
 
@@ -66,10 +60,9 @@ def _fitted_columns(model: Any) -> FittedColumns | None:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return None
-    if not _has_separate_views(model):
-        return FittedColumns({"X": [str(name) for name in names]})
-    by_view = np.split(np.asarray(names, dtype=object), np.cumsum(model.view_widths_)[:-1])
-    return FittedColumns({view: list(map(str, own)) for view, own in zip(model.view_names_, by_view, strict=True)})
+    views, widths = (model.view_names_, model.view_widths_) if _has_separate_views(model) else (["X"], [len(names)])
+    by_view = np.split(np.asarray(names, dtype=object), np.cumsum(widths)[:-1])
+    return FittedColumns({view: list(map(str, own)) for view, own in zip(views, by_view, strict=True)})
 
 
 def _arguments(model: Any, files: DataFiles) -> tuple[Any, dict[str, Any]]:

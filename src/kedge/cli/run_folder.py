@@ -1,9 +1,9 @@
-"""The folder of a run: labels and layers as tables, the record in JSON. It appears when everything is written."""
+"""The folder of a run, which appears when everything is written: labels, layers, model, record in JSON, and report."""
 
 import contextlib
+import csv
 import json
 import os
-import platform
 import secrets
 import shutil
 import subprocess
@@ -13,22 +13,26 @@ from contextlib import contextmanager
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.model_files import save
-from kedge.optional_libraries import installed_version, load_library
+from kedge.model_files import load, save
+from kedge.optional_libraries import CORE_LIBRARIES, installed_version, installed_versions, load_library
 from kedge.plots.fitted_model import compare_with_classes
 from kedge.plots.layer_tree import Layer
-from kedge.readers.contents import DataFiles
+from kedge.readers.columns import FittedColumns
+from kedge.readers.contents import DataFileError, DataFiles
+from kedge.readers.open import read_data_files
+from kedge.report import write_report
+from kedge.whole_file import try_lock
 
+Options: TypeAlias = dict[str, Any]
 RUN_FILE = "run.json"
 MODEL_FILE = "model.kedge"
 REPORT_FILE = "report.html"
 LABELS_FILE = "labels.csv"
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "h5py")
 _SUFFIX = ".kedge-partial"
 _LOCK = ".lock"
 # Waits until its input is closed, which happens when this process ends or is killed. Then it restores an earlier run
@@ -75,7 +79,7 @@ def new_folder(out: Path, *, overwrite: bool) -> Iterator[Path]:
         partial.mkdir()
         try:
             with (partial / _LOCK).open("w") as lock:
-                _try_lock(lock.fileno())
+                try_lock(lock)
                 yield partial
                 check_place(out, overwrite=overwrite)
                 (partial / _LOCK).unlink()
@@ -104,22 +108,11 @@ def watched(partial: Path, out: Path, old: Path) -> Iterator[None]:
 
 
 def _remove_stale(out: Path) -> None:
-    """Remove what killed runs left behind; their locks are free."""
+    """Remove what killed runs left behind; their locks are free. Without locks, nothing counts as left behind."""
     for lock in out.parent.glob(f".{out.name}.*{_SUFFIX}/{_LOCK}"):
         with contextlib.suppress(OSError), lock.open("r+") as file:
-            if _try_lock(file.fileno()):
+            if try_lock(file):
                 shutil.rmtree(lock.parent, ignore_errors=True)
-
-
-def _try_lock(descriptor: int) -> bool:
-    """Take the lock, which the system frees when the process ends; without such locks nothing counts as stale."""
-    try:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
 
 
 def describe_run(
@@ -130,11 +123,10 @@ def describe_run(
     if files.labels is not None:
         scores = compare_with_classes(model, files.labels.codes).scores
         given = {"column": files.labels.column, "scores": {name.lower(): value for name, value in scores.items()}}
-    versions = {name: found for name in _LIBRARIES if (found := installed_version(name)) != "not installed"}
     own = ("name", "kind", "n_rows", "n_columns", "feature_names", "image_shape")
     return {
         "kedge": installed_version("kedge"),
-        "versions": {"python": platform.python_version()} | versions,
+        "versions": installed_versions(*CORE_LIBRARIES, "pyarrow", "h5py"),
         "started": started.isoformat(timespec="seconds"),
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
         "data": [{name: getattr(view, name) for name in own} | {"path": str(view.path)} for view in files.views],
@@ -198,5 +190,87 @@ def write_table(
     if suffix == ".parquet":
         load_library("pyarrow.parquet", "cli", "writing labels").write_table(table, file)
     else:
-        csv = load_library("pyarrow.csv", "cli", "writing labels")
-        csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))
+        pa_csv = load_library("pyarrow.csv", "cli", "writing labels")
+        pa_csv.write_csv(table, file, pa_csv.WriteOptions(quoting_style="needed"))
+
+
+def write_run_report(run_dir: Path) -> int:
+    """Write ``report.html`` into the folder of a run; if the data are gone or changed, the page does without them."""
+    run = _read_record(run_dir)
+    model_path = run_dir / MODEL_FILE
+    if not model_path.is_file():
+        raise ValueError(f"{run_dir} holds no {MODEL_FILE}; give a folder that kedge fit wrote")
+    model = load(model_path)
+    files, reason = _read_data_again(run)
+    if files is None:
+        print(f"kedge report: the data are not used: {reason}", file=sys.stderr)
+        run = run | {"data_missing": reason}
+    write_page(run_dir, model, files, run, _row_names(run_dir, int(run["n_rows"])))
+    print(f"report: {run_dir / REPORT_FILE}")
+    return 0
+
+
+def write_page(folder: Path, model: Any, files: DataFiles | None, run: dict[str, Any], row_names: Any) -> None:
+    """Write ``report.html`` into a folder, from a model, its data if they are at hand, and the record of the run."""
+    labels = None if files is None else files.labels
+    if files is not None and not all(view.in_memory for view in files.views):
+        files, run = None, run | {"data_missing": "the data are larger than memory"}
+    write_report(
+        folder / REPORT_FILE,
+        model,
+        None if files is None else files.matrices,
+        view_names=[str(one["name"]) for one in run["data"]],
+        feature_names=None if files is None else files.feature_names,
+        row_names=row_names,
+        true_labels=None if labels is None else labels.values,
+        image_shape=[one.get("image_shape") for one in run["data"]],
+        run=run,
+    )
+
+
+def _read_record(run_dir: Path) -> dict[str, Any]:
+    path = run_dir / RUN_FILE
+    if not path.is_file():
+        raise ValueError(f"{run_dir} holds no {RUN_FILE}; give a folder that kedge fit wrote")
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid JSON: {error}; fit again") from None
+    if not (isinstance(run, dict) and isinstance(run.get("data"), list) and isinstance(run.get("n_rows"), int)):
+        raise ValueError(f"{path} is not the record of a run: it lacks 'data' or 'n_rows'; fit again")
+    for number, one in enumerate(run["data"]):
+        if not (isinstance(one, dict) and isinstance(one.get("name"), str) and isinstance(one.get("path"), str)):
+            lacks = f"entry {number} of 'data' lacks 'name' or 'path'"
+            raise ValueError(f"{path} is not the record of a run: {lacks}; fit again")
+    return run
+
+
+def _read_data_again(run: dict[str, Any]) -> tuple[DataFiles | None, str]:
+    """Return the data of a run, or None and why not."""
+    paths = [Path(path) for path in dict.fromkeys(one["path"] for one in run["data"])]
+    gone = [path for path in paths if not path.exists()]
+    if gone:
+        return None, f"{gone[0]} is no longer there"
+    named = {one["name"]: one["feature_names"] for one in run["data"] if one.get("feature_names")}
+    labels = (run.get("labels_given") or {}).get("column")
+    try:
+        files = read_data_files(paths, columns=FittedColumns(named) if named else None, label_column=labels)
+    except DataFileError as error:
+        return None, str(error)
+    found = [(view.n_rows, view.n_columns) for view in files.views]
+    recorded = [(one.get("n_rows"), one.get("n_columns")) for one in run["data"]]
+    if found != recorded:
+        return None, f"{paths[0]} has changed since: rows and columns of the views are {found}, but were {recorded}"
+    return files, ""
+
+
+def _row_names(run_dir: Path, n_rows: int) -> list[str] | None:
+    """Return the names of the rows from the table of labels; None if they are only numbers, or the table is gone."""
+    path = run_dir / LABELS_FILE
+    if not path.is_file():
+        return None
+    with path.open(newline="", encoding="utf-8") as file:
+        names = [line[0] for line in csv.reader(file) if line][1:]
+    if len(names) != n_rows or all(name == str(row) for row, name in enumerate(names)):
+        return None
+    return names

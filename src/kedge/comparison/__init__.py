@@ -90,7 +90,8 @@ def compare(
             count, notes = found.n_clusters, (f"number of clusters as found by {found.name}",)
         reason = choice.why_not(views, count)
         if reason is None:
-            row = fit_alone(choice, views, count, random_state, memory_limit)
+            model = choice.make(count, random_state=random_state, memory_limit=memory_limit)
+            row = fit_alone(choice, model, views, memory_limit)
         else:
             row = MethodResult(choice.name, choice.settings, "refused", reason)
         if row.labels is not None and len(views.arrays) > 1 and not choice.takes_views:

@@ -74,8 +74,7 @@ class MethodChoice:
     @property
     def takes_views(self) -> bool:
         """Whether the method itself takes several views; the others get them side by side."""
-        multi = {method.estimator for method in available("multi")} | {MSGL}
-        return _estimators()[self.name] in multi
+        return _estimators()[self.name] in (MSGL, *(method.estimator for method in available("multi")))
 
     @property
     def finds_count(self) -> bool:
@@ -83,17 +82,7 @@ class MethodChoice:
         return self.name in _OWN
 
     def make(self, n_clusters: int | str, *, random_state: Any, memory_limit: float | None) -> Any:
-        """Return an estimator to fit.
-
-        Parameters
-        ----------
-        n_clusters : int or "auto"
-            Number of clusters, unless the settings say otherwise.
-        random_state : int, RandomState instance or None
-            Seed.
-        memory_limit : float or None
-            Bytes, for methods that refuse what does not fit.
-        """
+        """Return an estimator with those of these parameters that it has; the limit is in bytes, and settings win."""
         estimator = _estimators()[self.name]
         usual = {"n_clusters": n_clusters, "random_state": random_state, "memory_limit": memory_limit}
         accepted = estimator._get_param_names()
@@ -188,24 +177,20 @@ def _checked_name(name: str) -> str:
     raise ValueError(f"methods: no method {name!r}; {hint}there are {', '.join(known)}")
 
 
-def fit_alone(
-    choice: MethodChoice, views: Views, n_clusters: int | str, random_state: Any, memory_limit: float | None
-) -> MethodResult:
-    """Fit in a new process, so that time and memory are those of this fit alone.
-
-    Whatever happens to the process is in the result.
-    """
+def fit_alone(choice: MethodChoice, model: Any, views: Views, memory_limit: float | None) -> MethodResult:
+    """Fit a model in a new process, so that time and memory are its own; the result says what happened to it."""
     # -P: a module in the user's folder must not shadow a library.
     command = [sys.executable, "-P", "-c", _PROGRAM]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     pipe = subprocess.PIPE
+    # A file and not a pipe, which processes that a fit leaves behind would keep open.
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=complaints, env=environment) as process:
             assert process.stdin is not None
             try:
                 # Straight into the pipe, which needs no second copy of the rows in memory.
                 with suppress(BrokenPipeError):
-                    pickle.dump((choice, views, n_clusters, random_state, memory_limit), process.stdin, protocol=5)
+                    pickle.dump((choice, model, views, memory_limit), process.stdin, protocol=5)
                 answer, _ = process.communicate()
             except BaseException:
                 process.kill()
@@ -230,14 +215,7 @@ def serve() -> None:
         pickle.dump(_fit(out, *pickle.load(sys.stdin.buffer)), out, protocol=5)
 
 
-def _fit(
-    out: BinaryIO,
-    choice: MethodChoice,
-    views: Views,
-    n_clusters: int | str,
-    random_state: Any,
-    memory_limit: float | None,
-) -> MethodResult:
+def _fit(out: BinaryIO, choice: MethodChoice, model: Any, views: Views, memory_limit: float | None) -> MethodResult:
     limit = machine_memory() if memory_limit is None else memory_limit
     name, settings = choice.name, choice.settings
     with warnings.catch_warnings(record=True) as caught:
@@ -247,7 +225,6 @@ def _fit(
             if name == _AGGLOMERATIVE and needed > limit:
                 refuse(name, views.n_rows, needed, largest, limit, is_own=memory_limit is not None)
             X, arguments = _input_for(choice, views)
-            model = choice.make(n_clusters, random_state=random_state, memory_limit=memory_limit)
             _watch_memory(choice, limit, out)
             memory, started = PeakMemory(), time.perf_counter()
             labels = np.asarray(model.fit(X, **arguments).labels_, dtype=np.int64)

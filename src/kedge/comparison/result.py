@@ -5,7 +5,7 @@ import html
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ AGREEMENTS: dict[str, Callable[..., float]] = {"nmi": nmi, "ari": ari}
 WORDS = ("method", "notes")
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A title, the names of the columns, and lines of cells."""
 
     title: str

@@ -11,10 +11,9 @@ import math
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -34,8 +33,7 @@ LABEL_NAMES = ("y", "gnd", "gt", "label", "labels", "truth", "truelabel")
 READ_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, NotImplementedError, RuntimeError)
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(NamedTuple):
     """Views (dense or CSR, float) and labels from 0 of one data set."""
 
     views: tuple[Any, ...]
@@ -43,11 +41,9 @@ class Content:
 
 
 def check_content(views: Sequence[Any], labels: Array, dataset: Dataset, origin: str) -> Content:
-    """Bring rows and labels into the form that users get, and refuse what the catalogue does not describe.
+    """Bring rows and labels into the form that ``load`` documents; refuse, by ``origin``, what the set cannot be.
 
-    Whole numbers become float32, other values keep their type; dense views are C-ordered, sparse ones CSR arrays with
-    sorted int32 indices. The catalogue decides which of the two a view is, not the file. Labels may start anywhere.
-    ``origin`` names the file or files in error messages.
+    The catalogue decides whether a view is dense or sparse, not the file. Labels may start anywhere.
     """
     checked = []
     for values, width, key in zip(views, dataset.widths, dataset.keys, strict=True):
@@ -123,10 +119,7 @@ def _labels_from_zero(labels: Array, dataset: Dataset, origin: str) -> NDArray[n
 
 
 def read_archive(path: Path, dataset: Dataset) -> Content:
-    """Return rows and labels of a kedge file.
-
-    Shapes and types are compared with the catalogue before any array is read, so a small file cannot fill the memory.
-    """
+    """Return rows and labels of a kedge file."""
     try:
         with zipfile.ZipFile(path) as archive:
             views = [_read_view(archive, key, i, dataset) for i, key in enumerate(dataset.keys)]
@@ -163,6 +156,7 @@ def _read_view(archive: zipfile.ZipFile, key: str, number: int, dataset: Dataset
 
 def _read_member(archive: zipfile.ZipFile, key: str, shape: tuple[int, ...] | None, most: int | None = None) -> Array:
     """Read one array if its header declares this shape, or a vector of at most so many values."""
+    # The header is checked before the array is read, so that a small file cannot fill the memory.
     if f"{key}.npy" not in archive.namelist():
         raise ValueError(f"no array {key!r} in it")
     with archive.open(f"{key}.npy") as file:

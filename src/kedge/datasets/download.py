@@ -38,13 +38,11 @@ FAILURES = (ConnectionError, FileNotFoundError, ValueError)
 
 
 def obtain(dataset: Dataset, cache: Path, progress: bool | None = None) -> Content:
-    """Download the public files of a data set into the cache and return their checked content.
-
-    Processes that want the same set at once wait for the first of them and read what it stored.
-    """
+    """Download the public files of a data set into the cache and return their checked content."""
     failures: list[Exception] = []
     try:
         cache.mkdir(parents=True, exist_ok=True)
+        # Processes that want the same set at once wait for the first of them and read what it stored.
         # Closing the file releases the lock, and so does the end of the process. The file stays: removing it could free
         # a second lock of the same name.
         with (cache / f"{dataset.name}.lock").open("a") as lock:
@@ -77,11 +75,7 @@ def _fetch_home(dataset: Dataset, home: Home, cache: Path, progress: bool | None
 
 
 def fetch_file(file: PublicFile, folder: Path, progress: bool | None = None) -> Path:
-    """Download a file into a folder, from the first of its addresses that gives it.
-
-    An incomplete file is called ``<name>.part``; the next call continues it. A ValueError says that the checksum is
-    wrong, a FileNotFoundError that the file is gone, a ConnectionError that no address could be reached.
-    """
+    """Download a file into a folder, from the first address that gives it; continue ``<name>.part`` if it is there."""
     pooch = load_library("pooch", "data", "downloading data")
     pooch.get_logger().setLevel("WARNING")
     part = folder / f"{file.name}.part"

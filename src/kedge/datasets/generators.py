@@ -83,8 +83,12 @@ def make_union_of_subspaces(
     for rows in gen_batches(n_samples, BLOCK_ROWS):
         # One draw for all that a row needs, so that the rows do not depend on the size of a block.
         draws = random_state.standard_normal((rows.stop - rows.start, width + (ambient_dim if noise else 0)))
-        coefficients = np.abs(draws[:, :width]) if nonnegative else draws[:, :width]
-        _combine_bases(bases, coefficients, y[rows], X[rows])
+        for subspace, basis in enumerate(bases):
+            members = np.flatnonzero(y[rows] == subspace)
+            # A row uses as many coefficients as its subspace has dimensions.
+            weights = draws[members, : len(basis)]
+            weights = np.abs(weights) if nonnegative else weights
+            X[rows][members] = (weights / np.linalg.norm(weights, axis=1, keepdims=True)) @ basis
         if noise:
             X[rows] += noise * draws[:, width:]
     return X, y
@@ -181,15 +185,6 @@ def _draw_bases(dims: list[int], ambient_dim: int, orthogonal: bool, random_stat
         )
     joint = np.linalg.qr(random_state.standard_normal((ambient_dim, sum(dims))))[0].T
     return np.split(joint, np.cumsum(dims)[:-1])
-
-
-def _combine_bases(bases: list[NDArray[np.float64]], coefficients: Array, labels: Array, out: Array) -> None:
-    """Write unit rows into ``out``; each row uses as many coefficients as its subspace has dimensions."""
-    for subspace, basis in enumerate(bases):
-        members = np.flatnonzero(labels == subspace)
-        weights = coefficients[members, : len(basis)]
-        weights /= np.linalg.norm(weights, axis=1, keepdims=True)
-        out[members] = weights @ basis
 
 
 def _draw_view(hidden: Array, n_features: int, noise: float, random_state: Any) -> NDArray[np.float64]:

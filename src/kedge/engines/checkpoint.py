@@ -15,6 +15,7 @@ from scipy import sparse
 from kedge.core.block_step import PassSummary, RowBlock
 from kedge.engines.contract import Engine, Sums
 from kedge.engines.stores import BlockFile, BlockPlace, ScratchStore, disk_errors_explained
+from kedge.whole_file import PARTIAL, replace_whole, try_lock
 
 _IDENTITY, _SETTING, _LOCK = "kedge-checkpoint.json", "setting.npz", "lock"
 # The files of the coefficients, used in turn: the last finished pass is not touched while the next is written.
@@ -78,7 +79,7 @@ class Checkpoint:
             raise
 
     def _begin(self, identity: dict[str, str]) -> None:
-        for leftover in self.folder.glob("*.part"):
+        for leftover in self.folder.glob(f".*{PARTIAL}"):
             leftover.unlink()
         path = self.folder / _IDENTITY
         if not path.exists():
@@ -163,30 +164,17 @@ class Checkpoint:
 
     def _locked(self) -> IO[bytes]:
         handle = (self.folder / _LOCK).open("wb")
-        if os.name != "posix":
-            return handle
-        import fcntl
-
-        try:
-            # The system releases the lock of a process that dies.
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if try_lock(handle) is False:
             handle.close()
             raise ValueError(
                 f"checkpoint={str(self.folder)!r} is in use by another fit; wait for it or choose another folder"
-            ) from None
+            )
         return handle
 
     def _write(self, name: str, write: Callable[[IO[bytes]], Any]) -> None:
-        """Write a file under another name and rename it once it is on the disk."""
-        path = self.folder / name
-        part = path.with_name(path.name + ".part")
-        with disk_errors_explained(f"checkpoint={str(self.folder)!r}", _WHAT_IS_LEFT):
-            with part.open("wb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
+        where = f"checkpoint={str(self.folder)!r}"
+        with disk_errors_explained(where, _WHAT_IS_LEFT), replace_whole(self.folder / name) as file:
+            write(file)
 
     def _read_arrays(self, name: str) -> dict[str, NDArray[Any]]:
         path = self.folder / name

@@ -211,7 +211,7 @@ def _source_of(chunk: _Chunk, views: Sequence[Any]) -> ArraySource:
 
         def place(row: int, column: int, columns: Any = columns) -> str:
             true_column = column if columns is None else int(columns[column])
-            return DaskReader.place(row, true_column)
+            return f"{DaskReader.name}, row {row}, column {true_column}"
 
         refuse_not_finite(block, chunk.rows, place, gaps_allowed=chunk.gaps_allowed[number])
         arrays.append(block)

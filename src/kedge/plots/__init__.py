@@ -8,7 +8,6 @@ import numpy as np
 
 from kedge.optional_libraries import load_library
 from kedge.plots import fitted_model
-from kedge.plots.colours import COLOURS, HATCHES, MARKERS, colour_of, shape_of
 from kedge.plots.layer_tree import cluster_tree, layers_of
 from kedge.plots.projection import MOST_POINTS, map_rows
 
@@ -16,6 +15,15 @@ __all__ = ["anchor_graph", "classes", "cluster_count", "cluster_sizes", "confide
 __all__ += ["features", "layers", "map", "objective", "view_weights"]
 
 P = ParamSpec("P")
+# Colours of clusters, the same in all figures: six colours of Okabe and Ito, without the yellow that is hard to see on
+# white, and a violet that is as far from them as they are from each other, also with colour blindness; a test measures
+# it. From the eighth cluster on the colours repeat with another marker and another hatching.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9955EE")
+# Names of Plotly and of matplotlib for the same shapes.
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
+MARKERS = ("o", "s", "D", "^", "P", "X", "*", "v")
+PATTERNS = ("", "/", "x", ".", "\\", "+", "-", "|")
+HATCHES = ("", "//", "xx", "..", "\\\\", "++", "--", "||")
 # White to dark blue, which also works in grey print.
 SEQUENTIAL = "Blues"
 DIVERGING = "RdBu_r"
@@ -29,6 +37,16 @@ Returns
 ax : matplotlib Axes
     The Axes with the figure.
 """
+
+
+def colour_of(cluster: int) -> str:
+    """Return the colour of a cluster."""
+    return COLOURS[cluster % len(COLOURS)]
+
+
+def shape_of(cluster: int) -> int:
+    """Return which of the shapes a cluster has."""
+    return cluster // len(COLOURS) % len(SYMBOLS)
 
 
 def _figure(model: str) -> Callable[[Callable[P, Any]], Callable[P, Any]]:

@@ -20,7 +20,6 @@ MOST_LINES, MOST_COLUMNS = 300, 150
 NOT_A_GRAPH = "only models on anchor graphs (SGL, MSGL) have it"
 # Labels with less confidence than this are worth a look.
 DOUBTFUL = 0.5
-BINS = 20
 # Features named per cluster, and of single rows.
 TOP_OF_CLUSTER, TOP_OF_ROW = 6, 3
 
@@ -70,7 +69,7 @@ def confidence_histogram(model: Any) -> tuple[Labels, Array, float]:
     """Return counts and edges of the histogram of the confidence, and the share of rows below 0.5."""
     remedy = "SGL and MSGL have it, except as_published"
     values = np.asarray(needed(model, "confidence_", remedy), dtype=np.float64)
-    counts, edges = np.histogram(values, bins=BINS, range=(0.0, 1.0))
+    counts, edges = np.histogram(values, bins=20, range=(0.0, 1.0))
     return counts.astype(np.int64), edges, float((values < DOUBTFUL).mean())
 
 
@@ -87,11 +86,7 @@ def view_weights_of(model: Any) -> tuple[list[str], Array]:
 
 
 def count_choice(model: Any) -> dict[str, Any]:
-    """Return how the number of clusters was found.
-
-    ``ranked`` lists the candidates with their scores, best first; ``chosen`` is the number of clusters of the fit,
-    ``second`` the next best or None, and ``closeness`` its score divided by the best one.
-    """
+    """Return how the number of clusters was found, as ``auto_report_`` of the model says."""
     remedy = "fit with n_clusters='auto'"
     report: dict[str, Any] | None = needed(model, "auto_report_", remedy).get("n_clusters")
     if report is None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.plots.fitted_model import NOT_A_GRAPH, Labels, count_clusters, labels_of, needed
+from kedge.plots.fitted_model import NOT_A_GRAPH, Labels, count_clusters, labels_of, membership, needed
 
 # At most this many layers are written and shown.
 MOST_LAYERS = 20
@@ -43,8 +43,7 @@ def layers_of(model: Any) -> list[Layer]:
     # After the coarsest layer all rows are together.
     coarser = [*zip(counts[1:], labels[1:], strict=True), (1, np.zeros_like(labels[0]))]
     for count, own, (next_count, others) in zip(counts, labels, coarser, strict=True):
-        together = np.bincount(own * next_count + others, minlength=count * next_count)
-        parents = together.reshape(count, next_count).argmax(axis=1)
+        parents = (membership(own, count) @ membership(others, next_count).T).toarray().argmax(axis=1)
         lost = tree[max(n_communities - count, 0) : max(n_communities - next_count, 0), 2].sum()
         found.append(Layer(count, own, parents, float(lost)))
     return found

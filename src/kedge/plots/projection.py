@@ -50,20 +50,15 @@ def coordinates(model: Any, embedding: Any) -> Array:
 
 
 def _anchor_coordinates(model: Any) -> Array:
-    """Return where a row with all its weight on one anchor would lie.
-
-    With U = Z D^(-1/2) V S^(-1), rows lie at U S^p, and such a row lies at a multiple of V S^(p - 1).
-    """
+    """Return where a row with all its weight on one anchor would lie."""
+    # With U = Z D^(-1/2) V S^(-1), rows lie at U S^p, and such a row lies at a multiple of V S^(p - 1).
     embedding = np.asarray(model.anchor_embedding_, dtype=np.float64)
     values = model.singular_values_[: embedding.shape[1]]
     return np.asarray(unit_rows(embedding * values ** (DAMPING_POWER - 1)))
 
 
 def map_rows(model: Any, X: Any = None, most: int = MOST_POINTS) -> RowMap:
-    """Project anchors and rows of the fit, or new rows X, on two directions that separate the clusters.
-
-    If there are more than ``most`` rows, a sample is shown.
-    """
+    """Project anchors and rows (of the fit, or new rows X; a sample of more than ``most``) on two directions."""
     embedding = fitted_model.needed(model, "embedding_", fitted_model.NOT_A_GRAPH) if X is None else model.transform(X)
     n_clusters = count_clusters(model)
     if not can_be_mapped(model):
@@ -107,23 +102,22 @@ def spreading_directions(points: Array, centers: Array) -> Array:
     apart = (centers[:, None] - centers[None]).reshape(-1, centers.shape[1])
     apart = apart[np.einsum("ij,ij->i", apart, apart) > 0]
     if len(apart) and points.shape[1] > 2:
-        step, best = 1.0, _mean_log(apart, directions)
+        step, (best, gradient) = 1.0, _mean_log(apart, directions)
         for _ in range(_STEPS):
-            flat = apart @ directions
-            weighted = flat / (np.einsum("ij,ij->i", flat, flat) + _SOFTENING)[:, None]
-            gradient = apart.T @ weighted / len(apart)
             moved, _ = np.linalg.qr(directions + step * (gradient - directions @ (directions.T @ gradient)))
-            reached = _mean_log(apart, moved)
+            reached, next_gradient = _mean_log(apart, moved)
             if reached > best:
-                directions, best, step = moved, reached, 1.5 * step
+                directions, best, gradient, step = moved, reached, next_gradient, 1.5 * step
             else:
                 step /= 3.0
     return np.asarray(directions @ _principal(points @ directions))
 
 
-def _mean_log(apart: Array, directions: Array) -> float:
+def _mean_log(apart: Array, directions: Array) -> tuple[float, Array]:
+    """Return the mean of the logarithms, and half its gradient."""
     flat = apart @ directions
-    return float(np.log(np.einsum("ij,ij->i", flat, flat) + _SOFTENING).mean())
+    squares = np.einsum("ij,ij->i", flat, flat) + _SOFTENING
+    return float(np.log(squares).mean()), apart.T @ (flat / squares[:, None]) / len(apart)
 
 
 def _principal(points: Array) -> Array:

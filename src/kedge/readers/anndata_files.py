@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import StoredRows, ViewReader
 from kedge.readers.columns import Wanted, labels_from_array, refuse_gap, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, checked_sparse, shown
 from kedge.readers.hdf5 import Hdf5Object, Hdf5Rows, check_dataset, child_of, open_hdf5, read_whole
 from kedge.readers.sparse_files import CSR_PARTS, CsrRows
+from kedge.readers.stored_rows import StoredRows, ViewReader
 
 
 def open_anndata(thing: Any) -> StoredRows:
@@ -23,10 +23,8 @@ def open_anndata(thing: Any) -> StoredRows:
                 raise ValueError(f"{path} holds no matrix X")
             return _reader_of(path, "X", _names_of(file, "var", path, None))
     if thing.is_view:
-        raise ValueError(
-            f"{thing.filename} is read through a view of an AnnData object, which selects rows or variables; write the "
-            "selection with .copy(filename), or load it with .to_memory()"
-        )
+        advice = "write the selection with .copy(filename), or load it with .to_memory()"
+        raise ValueError(f"{thing.filename} is read through a view of an AnnData object; {advice}")
     if not thing.file.is_open:
         thing.file.open()
     return _reader_of(thing.file["X"], None, [str(name) for name in thing.var_names])
@@ -34,7 +32,7 @@ def open_anndata(thing: Any) -> StoredRows:
 
 def _reader_of(source: Any, key: str | None, names: list[str] | None) -> StoredRows:
     """Return a reader of a dense dataset, or of a CSR matrix: a group with data, indices and indptr."""
-    stored = Hdf5Object.of(source) if key is None else Hdf5Object(source, key)
+    stored = Hdf5Object(source, key)
     where = f"{stored.path}, {stored.key.strip('/')}"
     with stored.opened() as group:
         if hasattr(group, "dtype"):
@@ -42,10 +40,7 @@ def _reader_of(source: Any, key: str | None, names: list[str] | None) -> StoredR
         encoding, shape = _form_of(group)
         missing = [part for part in CSR_PARTS if part not in group]
     if encoding.startswith("csc"):
-        raise ValueError(
-            f"{where} is stored by columns (CSC), so its rows are scattered over the file; write it again with "
-            "adata.X = adata.X.tocsr()"
-        )
+        raise ValueError(f"{where} is stored by columns (CSC); write it again by rows, with adata.X = adata.X.tocsr()")
     if not encoding.startswith("csr"):
         raise ValueError(f"{where} must be a dense array or a CSR matrix: {encoding or 'unknown'}")
     if missing or len(shape) != 2:
@@ -60,42 +55,34 @@ def _form_of(group: Any) -> tuple[str, tuple[int, ...]]:
     return encoding, tuple(int(n) for n in attributes.get("shape", attributes.get("h5sparse_shape", ())))
 
 
-def read_h5ad(path: Path, wanted: Wanted) -> DataFiles:
-    """Read an AnnData file: X, the names of rows and columns, and a column of obs as labels."""
+def read_anndata(path: Path, wanted: Wanted) -> DataFiles:
+    """Read X of an AnnData file or of every modality of a MuData file, names, and a column of obs as labels."""
     with open_hdf5(path) as file:
         row_names = _index_of(file, "obs", path, wanted)
         labels = _obs_labels(file, path, wanted)
-        view = _read_matrix(file, "X", FileView(path.stem, path, "h5ad", None), wanted)
-    return _with_obs([view], row_names, labels, path, wanted)
-
-
-def read_h5mu(path: Path, wanted: Wanted) -> DataFiles:
-    """Read a MuData file: every modality is a view; observations that lack one are marked."""
-    with open_hdf5(path) as file:
-        modalities = child_of(file, "mod", path)
-        if modalities is None or not len(modalities):
-            raise DataFileError(f"{path} holds no modality (group 'mod'); is it a MuData file?")
-        row_names = _index_of(file, "obs", path, wanted)
-        labels = _obs_labels(file, path, wanted)
-        views = []
-        order = [str(name) for name in np.atleast_1d(modalities.attrs.get("mod-order", []))]
-        for name in order if set(order) == set(modalities) else sorted(modalities):
-            group = child_of(modalities, name, path)
+        if path.suffix.lower() == ".h5ad":
+            modalities, views = [], [_read_matrix(file, "X", FileView(path.stem, path, "h5ad", None), wanted)]
+        else:
+            modalities, views = _modalities(file, path), []
+        for name, group in modalities:
             own = _index_of(group, "obs", path, wanted)
             # Only where the modality has all observations, in their order.
             if labels is None and own is not None and row_names is not None and np.array_equal(own, row_names):
                 labels = _obs_labels(group, path, wanted)
             view = _read_matrix(group, f"mod/{name}/X", FileView(name, path, "h5mu", None), wanted)
             views.append(_lined_up(view, own, row_names, wanted))
-    return _with_obs(views, row_names, labels, path, wanted)
-
-
-def _with_obs(
-    views: list[FileView], row_names: NDArray[Any] | None, labels: Labels | None, path: Path, wanted: Wanted
-) -> DataFiles:
     # Labels that were found in obs are not a column of X.
     found = views_of_arrays(views, {}, path, wanted if labels is None else replace(wanted, label_column=None))
     return replace(found, row_names=row_names, labels=labels or found.labels)
+
+
+def _modalities(file: Any, path: Path) -> list[tuple[str, Any]]:
+    stored = child_of(file, "mod", path)
+    if stored is None or not len(stored):
+        raise DataFileError(f"{path} holds no modality (group 'mod'); is it a MuData file?")
+    order = [str(name) for name in np.atleast_1d(stored.attrs.get("mod-order", []))]
+    names = order if set(order) == set(stored) else sorted(stored)
+    return [(name, child_of(stored, name, path)) for name in names]
 
 
 def _read_matrix(group: Any, key: str, view: FileView, wanted: Wanted) -> FileView:

@@ -1,7 +1,7 @@
-"""Views of a fit, in memory or stored: what readers share, and blocks of rows, checked and scaled as they are read."""
+"""Views of a fit, in memory or stored: blocks of rows, checked and scaled as they are read."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,140 +17,18 @@ from kedge.core.scaling import (
     with_projection,
 )
 from kedge.readers.dask_arrays import DaskReader, DaskStatistics
+from kedge.readers.stored_rows import ViewReader, checked_range
 
-# Below this distance in bytes it is faster to read what lies between two rows than to read twice.
-_GAP_BYTES = 1 << 16
-# Bytes read in one go for rows chosen by number.
-PIECE_BYTES = 1 << 23
 # Rows read together where all rows are looked at once: in search of gaps, or to learn a scaling.
 ROWS_AT_ONCE = 8192
 # Rows that decide how a view is scaled.
 _ROWS_FOR_SCALE = 2_000
 
 
-@runtime_checkable
-class ViewReader(Protocol):
-    """Rows of one view that stay where they are stored until they are asked for."""
-
-    n_rows: int
-    width: int  # Number of features.
-    dtype: np.dtype[Any]  # What `read` returns: float32 if the rows are stored so, else float64.
-    name: str  # What messages call it: the name of the file, or the kind of object.
-    feature_names: list[str] | None  # Names of the columns, where they are stored.
-
-    def read(self, rows: Rows) -> View:
-        """Return consecutive rows, or rows by number in ascending order, as an array in C order or a CSR array.
-
-        Several threads may call it at once.
-        """
-        ...
-
-    def place(self, row: int, column: int) -> str:
-        """Return where an entry is, for messages."""
-        ...
-
-
-class StoredRows(ViewReader):
-    """Base of the readers: a subclass sets the attributes and loads consecutive rows in `_load`."""
-
-    feature_names: list[str] | None = None
-
-    def set_matrix(self, shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> None:
-        """Take over shape and type of a stored array; an error unless it is a matrix of numbers."""
-        check_matrix(shape, stored, where)
-        self.n_rows, self.width = (int(length) for length in shape)
-        self.dtype = float_kind(stored)
-
-    def read(self, rows: Rows) -> Any:
-        """Return these rows as an array in C order, or as a CSR array."""
-        if isinstance(rows, slice):
-            return self._load(*checked_range(rows, self.n_rows))
-        return self._read_numbers(_checked_numbers(rows, self.n_rows, self.name))
-
-    def place(self, row: int, column: int) -> str:
-        """Return where an entry is, for messages."""
-        return name_entry(f"{self.name}, row {row}", column, self.feature_names)
-
-    def _load(self, start: int, stop: int) -> Any:
-        """Return consecutive rows."""
-        raise NotImplementedError
-
-    def _row_bytes(self) -> float:
-        return self.width * self.dtype.itemsize
-
-    def _read_numbers(self, numbers: NDArray[np.intp]) -> Any:
-        block = np.empty((len(numbers), self.width), dtype=self.dtype)
-        for group, first, rows in self._pieces(numbers):
-            block[group] = rows[numbers[group] - first]
-        return block
-
-    def _pieces(self, numbers: NDArray[np.intp]) -> Iterator[tuple[slice, int, Any]]:
-        """Yield positions in `numbers`, the first row read for them, and the rows from there on.
-
-        Neighbours that are far apart are read apart, and no piece is larger than `PIECE_BYTES`.
-        """
-        gap, limit = (rows_of_bytes(n_bytes, self._row_bytes()) for n_bytes in (_GAP_BYTES, PIECE_BYTES))
-        ends = np.append(np.flatnonzero(np.diff(numbers) > gap) + 1, len(numbers))
-        start = 0
-        for end in ends.tolist():
-            while start < end:
-                first = int(numbers[start])
-                stop = start + int(np.searchsorted(numbers[start:end], first + limit))
-                yield slice(start, stop), first, self._load(first, int(numbers[stop - 1]) + 1)
-                start = stop
-
-
-def checked_range(rows: slice, n_rows: int) -> tuple[int, int]:
-    """Return start and stop of consecutive rows, cut at the ends as in NumPy."""
-    if rows.step not in (None, 1):
-        raise ValueError(f"rows must be consecutive, without a step: {rows}")
-    start, stop, _ = rows.indices(n_rows)
-    return start, max(start, stop)
-
-
-def _checked_numbers(rows: NDArray[np.intp], n_rows: int, name: str) -> NDArray[np.intp]:
-    given = np.asarray(rows)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise TypeError(f"rows must be a slice or a vector of row numbers: {given.dtype} of shape {given.shape}")
-    numbers = given.astype(np.intp, copy=False)
-    if (np.diff(numbers) < 0).any():
-        raise ValueError(f"{name}: row numbers must be in ascending order; sort them")
-    if len(numbers) and (numbers[0] < 0 or numbers[-1] >= n_rows):
-        wrong = numbers[0] if numbers[0] < 0 else numbers[-1]
-        raise IndexError(f"{name} has rows 0 to {n_rows - 1}, but row {wrong} was asked for")
-    return numbers
-
-
-def rows_of_bytes(n_bytes: int, row_bytes: float) -> int:
-    """Return how many rows fit into that many bytes, at least one."""
-    return max(1, int(n_bytes // max(row_bytes, 1)))
-
-
-def float_kind(stored: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype in which stored numbers are read."""
-    return np.dtype(np.float32) if stored == np.float32 else np.dtype(np.float64)
-
-
-def check_matrix(shape: tuple[int, ...], stored: np.dtype[Any], where: str) -> None:
-    """Raise an error unless this is a matrix of numbers with rows and columns."""
-    if len(shape) != 2:
-        raise ValueError(f"{where}: a view has rows and columns, but the array has shape {shape}; store it as 2-D")
-    if min(shape) < 1:
-        raise ValueError(f"{where}: there are no rows or no columns: shape {shape}")
-    if stored.kind not in "biuf":
-        raise ValueError(f"{where}: entries must be real numbers, but they are stored as {stored}; convert them first")
-
-
-def name_entry(where: str, column: int, feature_names: list[str] | None) -> str:
-    """Return a place in words, with the name of the column where it has one."""
-    return f"{where}, column {column if feature_names is None else repr(feature_names[column])}"
-
-
 class StoredView:
-    """Rows of a reader, or some of its columns; ``view[rows]`` is an array or a CSR array of finite entries.
+    """Rows of a reader, or some of its columns; ``view[rows]`` checks that entries are finite, `read` does not.
 
-    `columns` are those that belong to the view; None means all. With `gaps_allowed` a row may be NaN throughout, which
-    means that the row lacks the view. A view is a reader itself, whose `read` does not check.
+    With `gaps_allowed` a row may be NaN throughout, which means that the row lacks the view.
     """
 
     ndim = 2
@@ -161,10 +39,6 @@ class StoredView:
         self.n_rows, self.width = self.shape = (reader.n_rows, len(self._numbers))
         self.dtype, self.name, names = reader.dtype, reader.name, reader.feature_names
         self.feature_names = None if names is None else [names[column] for column in self._numbers]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self.shape[0]
 
     def __getitem__(self, rows: Rows) -> Any:
         """Read consecutive rows, or rows by number, and check that they are finite."""
@@ -191,10 +65,7 @@ class StoredView:
 
 
 def refuse_not_finite(block: Any, rows: Rows, place: Callable[[int, int], str], *, gaps_allowed: bool) -> None:
-    """Raise an error that names the first entry that is not finite; with `gaps_allowed` a row may be NaN throughout.
-
-    `rows` are the numbers of the block's rows in the whole, and `place` puts a row and a column of it into words.
-    """
+    """Raise an error that names the first entry that is not finite; `rows` are the numbers of the block's rows."""
     if is_finite(block):
         return
     if sparse.issparse(block):
@@ -225,8 +96,7 @@ def is_finite(array: View) -> bool:
 class ArraySource:
     """Views with equal row counts; blocks are scaled as they are read, X is never copied.
 
-    `views` are arrays, CSR arrays or :class:`StoredView`. `observed`, of shape (n_rows, n_views), says which views each
-    row has; None means all. Entries of rows that lack a view are not looked at.
+    `observed`, of shape (n_rows, n_views), says which views each row has; None means all.
     """
 
     def __init__(

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from kedge.optional_libraries import load_library
 from kedge.progress import Progress
-from kedge.readers.arrays import ROWS_AT_ONCE, StoredView, check_matrix, float_kind
+from kedge.readers.arrays import ROWS_AT_ONCE, StoredView
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, Limits, shown
+from kedge.readers.stored_rows import check_matrix, float_kind
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 # What a column of row names is called; "" and the second are what data frames write for an index without a name.
@@ -23,20 +24,15 @@ _Names: TypeAlias = Sequence[str] | None
 
 
 class AskedColumns:
-    """Columns that a user lists to use or to drop.
-
-    Both are names, numbers from 0, and ranges such as 3-7, which include both ends, with commas between them.
-    """
+    """Columns to use or to drop: names, numbers from 0 and ranges such as 3-7 (both ends), separated by commas."""
 
     def __init__(self, columns: str | None = None, drop: str | None = None) -> None:
         self._columns = None if columns is None else _items(columns, "columns")
+        # A column that is asked for by its name is a feature whatever it looks like.
+        self.named = set(self._columns or [])
         self._drop = [] if drop is None else _items(drop, "drop")
         self._missing = {("columns", item) for item in self._columns or []} | {("drop", item) for item in self._drop}
         self._seen: list[str] = []
-
-    def names_it(self, name: str) -> bool:
-        """Whether a column is asked for by its name, so that it is a feature whatever it looks like."""
-        return self._columns is not None and name in self._columns
 
     def choose(self, view: str, names: _Names, width: int, path: Path, kept_aside: Sequence[int]) -> list[int]:
         """Return the places of the chosen columns of a view; those kept aside are chosen only if they are listed."""
@@ -71,11 +67,8 @@ class FittedColumns:
 
     def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
         self._names = {view: list(columns) for view, columns in names.items()}
+        self.named = {name for columns in names.values() for name in columns}
         self._count = 0
-
-    def names_it(self, name: str) -> bool:
-        """Whether the fit used a column of this name."""
-        return any(name in columns for columns in self._names.values())
 
     def choose(self, view: str, names: _Names, width: int, path: Path, kept_aside: Sequence[int]) -> list[int]:
         """Return the columns of the fit, in its order."""
@@ -142,10 +135,7 @@ def _places_of(item: str, names: _Names, width: int) -> list[int]:
 def sort_columns(
     path: Path, names: Sequence[str], kinds: Sequence[Any], wanted: Wanted, *, has_names: bool = True
 ) -> tuple[list[int], int | None, int | None]:
-    """Return the places of the features, of the row names and of the labels; a feature that is text is an error.
-
-    `kinds` are types of pyarrow; without `has_names` the names were made up and are not in the file.
-    """
+    """Return the places of features, row names and labels; without `has_names` the names are not in the file."""
     if has_names:
         refuse_double(names, path)
     known = names if has_names else None
@@ -184,7 +174,7 @@ def load_pyarrow(module: str = "pyarrow") -> Any:
 
 def _names_rows(names: Sequence[str], kind: Any, wanted: Wanted) -> bool:
     """Whether the first column looks like names of the rows."""
-    if names[0].strip().lower() not in _ROW_NAMES or len(names) == 1 or wanted.columns.names_it(names[0]):
+    if names[0].strip().lower() not in _ROW_NAMES or len(names) == 1 or names[0] in wanted.columns.named:
         return False
     types = load_pyarrow().types
     return any(test(kind) for test in (types.is_string, types.is_large_string, types.is_dictionary, types.is_integer))
@@ -197,7 +187,8 @@ def labels_of(chunks: Any, column: str, path: Path) -> Labels:
     if text.null_count:
         refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
     encoded = pa.concat_arrays(text.chunks).dictionary_encode()
-    return Labels(column, np.asarray(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist())
+    codes = np.asarray(encoded.indices).astype(np.int64)
+    return Labels(column, codes, np.array(encoded.dictionary.to_pylist(), dtype=object)[codes])
 
 
 def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
@@ -211,7 +202,7 @@ def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
         raise DataFileError(f"{path}: {shown(column)} holds {flat.dtype}, which cannot be labels")
     names, codes = np.unique(flat, return_inverse=True)
     texts = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
-    return Labels(column, codes.reshape(-1).astype(np.int64), texts)
+    return Labels(column, codes.astype(np.int64), np.array(texts, dtype=object)[codes])
 
 
 def refuse_gap(row: int, column: str, path: Path) -> None:
@@ -222,19 +213,14 @@ def refuse_gap(row: int, column: str, path: Path) -> None:
 def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:
     """Return a column as names of the rows; a repeated name is an error."""
     if chunks.null_count or len(chunks.unique()) < len(chunks):
-        raise DataFileError(
-            f"{path}: the first column, {shown(column)}, looks like names of the rows, but some are missing or come "
-            "twice; leave it out with --drop, or name the columns to use with --columns"
-        )
+        advice = "leave it out with --drop, or name the columns to use with --columns"
+        looks = f"the first column, {shown(column)}, looks like names of the rows, but some are missing or come twice"
+        raise DataFileError(f"{path}: {looks}; {advice}")
     return np.array(chunks.cast(load_pyarrow().string()).to_pylist(), dtype=np.dtypes.StringDType())
 
 
 def views_of_arrays(found: list[FileView], vectors: Mapping[str, Any], path: Path, wanted: Wanted) -> DataFiles:
-    """Return the views of a file that holds arrays: columns chosen, labels kept aside, the rest named.
-
-    `found` is what can be a view, with rows as they are stored; `vectors` is what else the file holds, perhaps the
-    labels.
-    """
+    """Return the views in `found` with the columns that are asked for; `vectors` is what else the file holds."""
     asked = wanted.label_column
     labels = labels_from_array(vectors[asked], asked, path) if asked is not None and asked in vectors else None
     if not found:
@@ -275,9 +261,6 @@ def _view_of(stored: FileView, wanted: Wanted) -> tuple[FileView, Labels | None]
 
 def _column(view: FileView, place: int) -> NDArray[Any]:
     """Return one column, read in parts."""
-    parts = []
-    for start in range(0, view.n_rows, ROWS_AT_ONCE):
-        piece = slice(start, min(start + ROWS_AT_ONCE, view.n_rows))
-        column = (view.rows[piece] if view.in_memory else view.rows.read(piece))[:, [place]]
-        parts.append(column.toarray() if sparse.issparse(column) else np.asarray(column))
-    return np.concatenate(parts)[:, 0]
+    read = view.rows.__getitem__ if view.in_memory else view.rows.read
+    parts = [read(slice(start, start + ROWS_AT_ONCE))[:, [place]] for start in range(0, view.n_rows, ROWS_AT_ONCE)]
+    return np.concatenate([part.toarray() if sparse.issparse(part) else part for part in parts])[:, 0]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.memory import machine_memory
-from kedge.readers.arrays import StoredRows, ViewReader, check_matrix
+from kedge.readers.stored_rows import StoredRows, ViewReader, check_matrix
 
 _GIB = 2**30
 # Matrices up to this size are read whole.
@@ -35,11 +35,7 @@ class DataFileError(ValueError):
 
 @contextmanager
 def one_kind_of_error(path: Path) -> Iterator[None]:
-    """Turn whatever the libraries raise while they read a file into DataFileError.
-
-    Hostile bytes make them raise nearly anything, so all errors are caught. Only a missing extra is passed on, whose
-    text says what to install.
-    """
+    """Turn whatever libraries raise for hostile bytes into DataFileError; a missing library says what to install."""
     try:
         yield
     except (DataFileError, ImportError):
@@ -89,18 +85,16 @@ class Limits:
     def check_whole(self, n_bytes: int, path: Path, what: str = "it") -> None:
         """Refuse what would be read whole and is too large for that; a copy is made on the way."""
         if n_bytes > self.most_bytes // 2:
-            raise DataFileError(
-                f"{path}: {what} takes {n_bytes / _GIB:,.1f} GiB in memory, and {self.most_bytes / _GIB:,.1f} GiB may "
-                "be used for it and its copy; raise --memory, or store rows as .npy or Parquet, which are read in parts"
-            )
+            allowed = f"{self.most_bytes / _GIB:,.1f} GiB may be used for it and its copy"
+            advice = "raise --memory, or store rows as .npy or Parquet, which are read in parts"
+            raise DataFileError(f"{path}: {what} takes {n_bytes / _GIB:,.1f} GiB in memory, and {allowed}; {advice}")
 
     def check_rows(self, n_rows: int, path: Path) -> None:
         """Refuse a file with more rows than there is memory for labels."""
         if n_rows > self.most_bytes // _ROW_BYTES:
-            raise DataFileError(
-                f"{path} claims {n_rows:,} rows, whose labels and weights alone take more than the "
-                f"{self.most_bytes / _GIB:,.1f} GiB of memory that may be used; is it damaged?"
-            )
+            allowed = f"{self.most_bytes / _GIB:,.1f} GiB of memory that may be used"
+            what = f"{n_rows:,} rows, whose labels and weights alone take more than the {allowed}"
+            raise DataFileError(f"{path} claims {what}; is it damaged?")
 
     def check_packed(self, n_bytes: int, stored: int, path: Path, what: str) -> None:
         """Refuse content that would grow far more than compressed data does."""
@@ -154,12 +148,7 @@ class Labels:
 
     column: str  # Name of the column or array they come from.
     codes: NDArray[np.int64]  # Shape (n_rows,). Number of the class of each row.
-    names: list[str]  # Names of the classes.
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """Name of the class of each row."""
-        return np.array(self.names, dtype=object)[self.codes]
+    values: NDArray[Any]  # Shape (n_rows,). Name of the class of each row.
 
 
 @dataclass(frozen=True)
@@ -192,11 +181,6 @@ class DataFiles:
         return [view.feature_names for view in self.views]
 
     @property
-    def in_memory(self) -> bool:
-        """Whether all rows are in memory."""
-        return all(view.in_memory for view in self.views)
-
-    @property
     def observed(self) -> NDArray[np.bool_] | None:
         """Which views each row has, of shape (n_rows, n_views); None means all."""
         if all(view.observed is None for view in self.views):
@@ -219,11 +203,9 @@ def checked_sparse(parts: Mapping[str, NDArray[Any]], kind: str, path: Path, lim
     check_matrix(tuple(shape.tolist()), data.dtype, str(path))
     limits.check_rows(int(shape.max()), path)
     limits.check_whole(len(data) * (data.dtype.itemsize + 16) + 8 * int(shape.sum()), path)
-    if kind == "coo":
-        matrix = sparse.coo_array((data, (first, second)), shape=tuple(shape))
-    else:
-        form = sparse.csr_array if kind == "csr" else sparse.csc_array
-        matrix = form((data, first, second), shape=tuple(shape))
+    entries = (data, (first, second)) if kind == "coo" else (data, first, second)
+    matrix = getattr(sparse, f"{kind}_array")(entries, shape=tuple(shape))
+    if kind != "coo":
         if second[-1] != len(first):
             raise DataFileError(f"{path}: the parts of a sparse matrix do not fit each other")
         matrix.check_format(full_check=True)

@@ -9,29 +9,30 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.core.block_step import squared_norm
+from kedge.core.rows import Rows
 from kedge.core.scaling import ViewScaling
+from kedge.readers.stored_rows import StoredRows
 
 
-class DaskReader:
+class DaskReader(StoredRows):
     """Reader of a Dask array, dense or CSR, with known chunk sizes and one chunk along the features."""
 
     name = "Dask array"
-    feature_names: list[str] | None = None
 
     def __init__(self, array: Any) -> None:
-        _check_chunks(array)
-        self.dtype: np.dtype[Any] = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
+        if any(np.isnan(size) for sizes in array.chunks for size in sizes):
+            advice = "call X.compute_chunk_sizes() first, or to_dask_array(lengths=True)"
+            raise ValueError(f"the Dask array has chunks of unknown size; {advice}")
+        self.set_matrix(array.shape, array.dtype, self.name)
+        parts = len(array.chunks[1])
+        if parts > 1:
+            raise ValueError(f"the Dask array is cut along its features, into {parts} chunks; use X.rechunk({{1: -1}})")
         self.array = array if array.dtype == self.dtype else array.astype(self.dtype)
         if 0 in array.chunks[0]:  # some reductions of Dask fail on empty chunks
             self.array = self.array.rechunk({0: tuple(size for size in array.chunks[0] if size)})
-        self.n_rows, self.width = (int(size) for size in array.shape)
+        self.row_chunks = tuple(int(size) for size in self.array.chunks[0])
 
-    @property
-    def row_chunks(self) -> tuple[int, ...]:
-        """Rows of each chunk."""
-        return tuple(int(size) for size in self.array.chunks[0])
-
-    def read(self, rows: slice | NDArray[np.intp]) -> Any:
+    def read(self, rows: Rows) -> Any:
         """Compute these rows."""
         # Unoptimised graphs keep the names of tasks, which a scheduler must see with one meaning only.
         block = self.array[rows].compute(optimize_graph=False)
@@ -43,11 +44,6 @@ class DaskReader:
 
         return DaskReader(dask.array.zeros((self.n_rows, width), chunks=(self.row_chunks, -1), dtype=self.dtype))
 
-    @staticmethod
-    def place(row: int, column: int) -> str:
-        """Return where an entry is, for messages."""
-        return f"Dask array, row {row}, column {column}"
-
     def rows_of_nan(self, columns: NDArray[np.intp] | None) -> NDArray[np.bool_]:
         """Return which rows are NaN throughout; only this mask travels, and only if there is a NaN."""
         part = self.array if columns is None else self.array[:, columns]
@@ -56,25 +52,6 @@ class DaskReader:
 
             return np.asarray(_compute(dask.array.isnan(part).all(axis=1))[0])
         return np.zeros(self.n_rows, dtype=bool)
-
-
-def _check_chunks(array: Any) -> None:
-    if array.ndim != 2:
-        raise ValueError(f"the Dask array has {array.ndim} dimensions; rows and features are two")
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"the Dask array holds {array.dtype} and not numbers; convert it with astype(float) first")
-    if any(np.isnan(size) for sizes in array.chunks for size in sizes):
-        raise ValueError(
-            "the Dask array has chunks of unknown size, as arrays made from data frames do; call "
-            "X.compute_chunk_sizes() first, or to_dask_array(lengths=True)"
-        )
-    if len(array.chunks[1]) > 1:
-        raise ValueError(
-            f"the Dask array is cut along its features, into {len(array.chunks[1])} chunks, but every row must be "
-            "whole; use X.rechunk({1: -1})"
-        )
-    if 0 in array.shape:
-        raise ValueError(f"the Dask array of shape {array.shape} is empty; at least one row and one feature are needed")
 
 
 @dataclass(frozen=True)

@@ -70,16 +70,14 @@ def read_delimited(path: Path, wanted: Wanted) -> DataFiles:
     blocks: list[NDArray[np.float64]] = []
     rows: Any
     if _GROWTH * path.stat().st_size <= wanted.limits.whole_bytes:
-        n_rows, aside = _convert(layout, kinds, features, kept, blocks.append, wanted)
-        rows = np.concatenate(blocks) if n_rows else None
+        aside = _convert(layout, kinds, features, kept, blocks.append, wanted)
+        rows = np.concatenate(blocks)
     else:
         # Without a name, so it vanishes with the process.
         with tempfile.TemporaryFile(buffering=0) as scratch:
-            n_rows, aside = _convert(layout, kinds, features, kept, partial(_append, scratch, path), wanted)
-            rows = MappedRows(np.memmap(scratch, np.float64, "r", shape=(n_rows, len(features)))) if n_rows else None
-    if rows is None:
-        raise DataFileError(f"{path} has names of columns but no rows")
-    if isinstance(rows, MappedRows):
+            aside = _convert(layout, kinds, features, kept, partial(_append, scratch, path), wanted)
+            mapped: Any = np.memmap(scratch, np.float64, "r").reshape(-1, len(features))
+        rows = MappedRows(mapped)
         rows.name, rows.feature_names = path.name, names
     return DataFiles(
         [FileView(path.stem, path, "csv" if layout.delimiter == "," else "tsv", rows, names)],
@@ -95,10 +93,9 @@ def _append(scratch: Any, path: Path, rows: NDArray[np.float64]) -> None:
         while len(rest):
             rest = rest[scratch.write(rest) :]
     except OSError as error:
-        raise DataFileError(
-            f"{path} cannot be converted: the folder {tempfile.gettempdir()!r} cannot be written ({error.strerror}); "
-            "free space there, or set TMPDIR to a folder on another disk"
-        ) from error
+        problem = f"the folder {tempfile.gettempdir()!r} cannot be written ({error.strerror})"
+        advice = "free space there, or set TMPDIR to a folder on another disk"
+        raise DataFileError(f"{path} cannot be converted: {problem}; {advice}") from error
 
 
 def _is_header(first: list[str], second: list[str]) -> bool:
@@ -124,8 +121,8 @@ def _is_number(cell: str) -> bool:
 
 def _convert(
     layout: _Layout, kinds: list[Any], features: list[int], kept: list[int], append: Callable[..., None], wanted: Wanted
-) -> tuple[int, dict[int, Any]]:
-    """Append the features; return the number of rows, and the columns kept aside by their places."""
+) -> dict[int, Any]:
+    """Append the features, and return the columns kept aside by their places."""
     pa = load_pyarrow()
     number, is_bool = pa.float64(), pa.types.is_boolean
     types = {f"f{place}": pa.bool_() if is_bool(kinds[place]) else number for place in features}
@@ -147,7 +144,9 @@ def _convert(
                 wanted.progress.rows_done(batch.num_rows)
     except pa.ArrowInvalid as error:
         raise DataFileError(f"{layout.path}: {_explained(str(error), layout.names)}") from error
-    return n_rows, {place: pa.chunked_array(chunks, type=pa.string()) for place, chunks in aside.items()}
+    if not n_rows:
+        raise DataFileError(f"{layout.path} has names of columns but no rows")
+    return {place: pa.chunked_array(chunks, type=pa.string()) for place, chunks in aside.items()}
 
 
 def _explained(message: str, names: list[str]) -> str:

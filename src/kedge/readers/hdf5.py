@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kedge.optional_libraries import load_library
-from kedge.readers.bands import BandedRows
 from kedge.readers.columns import Wanted, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, shown
+from kedge.readers.stored_rows import BandedRows
 
 HDF5_SUFFIXES = (".h5", ".hdf5")
 # Between the file and the dataset in it.
@@ -20,21 +20,20 @@ DATASET_MARK = "::"
 
 
 class Hdf5Object:
-    """A dataset or group, opened for each use by the path of its file.
+    """A dataset or group, opened for each use by the path of its file, so a forked process shares nothing.
 
-    So nothing is shared with a forked process, and the file is not held open. An object that is open for writing, or
-    has no path, is used itself.
+    An object that is open for writing, or has no path, is used itself.
     """
 
-    def __init__(self, path: str | Path, key: str, live: Any = None) -> None:
-        self.path, self.key, self._live = Path(path).absolute(), key, live
-
-    @classmethod
-    def of(cls, thing: Any) -> "Hdf5Object":
-        """Return the holder of an object that is open."""
-        path = Path(thing.file.filename)
-        by_path = thing.file.mode == "r" and thing.name is not None and path.is_file()
-        return cls(path, thing.name or "", None if by_path else thing)
+    def __init__(self, source: Any, key: str | None = None) -> None:
+        self._live = None
+        if isinstance(source, str | Path):
+            self.path = Path(source).absolute()
+            self.key = _only_dataset(self.path) if key is None else key
+            return
+        self.path, self.key = Path(source.file.filename).absolute(), source.name or ""
+        if source.file.mode != "r" or source.name is None or not self.path.is_file():
+            self._live = source
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
@@ -52,17 +51,10 @@ class Hdf5Object:
 
 
 class Hdf5Rows(BandedRows):
-    """Rows of a 2-D dataset, given open or by its file.
-
-    Without the name of a `dataset`, the file must hold only one of numbers in two dimensions.
-    """
+    """Rows of a 2-D dataset, given open or by its file, with the name of the `dataset` if the file holds several."""
 
     def __init__(self, source: Any, dataset: str | None = None, feature_names: list[str] | None = None) -> None:
-        if isinstance(source, str | Path):
-            key = _only_dataset(Path(source).absolute()) if dataset is None else dataset
-            self.stored = Hdf5Object(source, key)
-        else:
-            self.stored = Hdf5Object.of(source)
+        self.stored = Hdf5Object(source, dataset)
         self.name = f"{self.stored.path.name}{DATASET_MARK}{self.stored.key.strip('/')}"
         self.feature_names = feature_names
         with self.stored.opened() as found:
@@ -129,7 +121,7 @@ def check_dataset(dataset: Any, path: Path, wanted: Wanted) -> None:
     """Refuse datasets whose numbers are in other files, or whose size is not plausible."""
     if dataset.external is not None or dataset.is_virtual:
         raise DataFileError(f"{path}: {shown(dataset.name)} keeps its numbers in other files, which are not read")
-    wanted.limits.check_packed(_bytes_of(dataset), dataset.id.get_storage_size(), path, shown(dataset.name))
+    wanted.limits.check_packed(dataset.nbytes, dataset.id.get_storage_size(), path, shown(dataset.name))
     if dataset.ndim:
         wanted.limits.check_rows(int(dataset.shape[0]), path)
     if dataset.chunks is not None:
@@ -141,14 +133,10 @@ def read_whole(dataset: Any, path: Path, wanted: Wanted | None) -> NDArray[Any]:
     """Return all of a dataset, text as a vector of strings; with `wanted`, only if it is safe and small enough."""
     if wanted is not None:
         check_dataset(dataset, path, wanted)
-        wanted.limits.check_whole(_bytes_of(dataset), path, shown(dataset.name))
+        wanted.limits.check_whole(dataset.nbytes, path, shown(dataset.name))
     if dataset.dtype.kind == "O" and dataset.dtype.metadata and "vlen" in dataset.dtype.metadata:
         return np.array(dataset.asstr()[()], dtype=np.dtypes.StringDType())
     return np.asarray(dataset[()])
-
-
-def _bytes_of(dataset: Any) -> int:
-    return int(math.prod(dataset.shape or (0,)) * dataset.dtype.itemsize)
 
 
 class ZarrRows(BandedRows):

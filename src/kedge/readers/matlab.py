@@ -92,11 +92,7 @@ def _read_version_5(path: Path, wanted: Wanted) -> dict[str, Any]:
 
 
 def _check_parts_of_file(path: Path, wanted: Wanted) -> None:
-    """Refuse a file of version 5 whose parts do not fit into each other, or that would be too large in memory.
-
-    SciPy trusts the marks that say what each part is, and a wrong one ends the process. A compressed part does not say
-    how large it will be.
-    """
+    """Refuse a file of version 5 that is too large in memory, or damaged: wrong marks make SciPy end the process."""
     total = path.stat().st_size
     wanted.limits.check_whole(total, path, "its content")
     content = path.read_bytes()

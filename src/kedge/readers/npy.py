@@ -10,18 +10,18 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import PIECE_BYTES, StoredRows, checked_range
 from kedge.readers.columns import Wanted, views_of_arrays
 from kedge.readers.contents import SPARSE_PARTS, DataFileError, DataFiles, FileView, checked_sparse, shown
+from kedge.readers.stored_rows import PIECE_BYTES, StoredRows, checked_range
 
 _MOST_MEMBERS = 10_000
+MOST_DIMENSIONS = 16
 
 
 class NpyItems:
-    """The items along the first axis of a .npy file: rows of a matrix, or entries of a vector; `dtype` is as stored.
+    """The rows of a matrix or entries of a vector in a .npy file, with `dtype` as stored.
 
-    The file is opened for each read and not mapped: mapped pages count as memory in use, and a mapped file that is cut
-    short ends the process.
+    The file is not mapped: mapped pages count as memory in use, and a mapped file that is cut short ends the process.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -63,7 +63,7 @@ def _read_header(file: Any, size: int, where: str) -> tuple[tuple[int, ...], boo
     if dtype.hasobject:
         raise DataFileError(f"{where}: entries are stored as objects, and loading them could run code; store numbers")
     apparent = math.prod(max(length, 1) for length in shape) * dtype.itemsize
-    if any(length < 0 for length in shape) or len(shape) > 8 or apparent >= 2**62:
+    if any(length < 0 for length in shape) or len(shape) > MOST_DIMENSIONS or apparent >= 2**62:
         raise DataFileError(f"{where} claims the impossible shape {shape}; the file is damaged")
     _check_length(shape, dtype, file.tell(), size, where)
     return shape, fortran, dtype
@@ -73,10 +73,9 @@ def _check_length(shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, siz
     needed = offset + math.prod(shape) * dtype.itemsize
     if size < needed:
         whole = max(0, size - offset) // max(1, math.prod(shape[1:]) * dtype.itemsize)
-        raise DataFileError(
-            f"{where} is cut short or damaged: its header announces the shape {shape}, which is {needed} bytes, but it "
-            f"has {size} bytes, which is {whole} whole rows; copy or write it again"
-        )
+        announced = f"its header announces the shape {shape}, which is {needed} bytes"
+        found = f"it has {size} bytes, which is {whole} whole rows"
+        raise DataFileError(f"{where} is cut short or damaged: {announced}, but {found}; copy or write it again")
 
 
 class NpyFile(StoredRows):
@@ -95,15 +94,12 @@ class MappedRows(StoredRows):
     """Rows of a memory map or a part of it; blocks are copied and the pages given back, so memory stays bounded."""
 
     def __init__(self, array: "np.memmap[Any, Any]") -> None:
-        pages = find_map(array)
-        if pages is None:
-            raise TypeError("this memmap is an array in memory and no longer a part of a file; pass np.asarray(array)")
-        self._array, self._pages = np.asarray(array), pages
+        self._array, self._pages = np.asarray(array), find_map(array)
         self._path = None if array.filename is None else Path(array.filename)
         # Pages of a copy-on-write map may hold changes that exist nowhere else.
         self._gives_back = array.mode != "c" and hasattr(mmap, "MADV_DONTNEED")
         # A map starts where a page of the file does.
-        self._file_bytes = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + len(pages)
+        self._file_bytes = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + len(self._pages)
         self.name = "memory map" if self._path is None else self._path.name
         self.set_matrix(array.shape, array.dtype, self.name)
 
@@ -124,7 +120,7 @@ class MappedRows(StoredRows):
         return block
 
 
-def find_map(array: NDArray[Any]) -> mmap.mmap | None:
+def find_map(array: NDArray[Any]) -> Any:
     """Return the map below an array and its views; None if there is none, as in copies of maps."""
     below: Any = array
     while below is not None and not isinstance(below, mmap.mmap):
@@ -181,11 +177,17 @@ def _read_members(path: Path, wanted: Wanted) -> dict[str, NDArray[Any]]:
             name = member.filename.removesuffix(".npy")
             if name == member.filename or name in arrays:
                 raise DataFileError(f"{path} holds {shown(member.filename)}, which is not an array or is there twice")
-            with archive.open(member) as file:
-                _read_header(file, member.file_size, f"{path}, {shown(name)}")
-            with archive.open(member) as file:
-                arrays[name] = npy_format.read_array(file, allow_pickle=False)
-                # Reading to the end makes zipfile compare the checksum.
-                if file.read(1):
-                    raise DataFileError(f"{path}: {shown(name)} is longer than its header says")
+            arrays[name] = read_member(archive, member, f"{path}, {shown(name)}")
     return arrays
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> NDArray[Any]:
+    """Return the array of a .npy member; nothing is allocated before its header fits the size of the member."""
+    with archive.open(member) as file:
+        _read_header(file, member.file_size, where)
+    with archive.open(member) as file:
+        array: NDArray[Any] = npy_format.read_array(file, allow_pickle=False)
+        # Reading to the end makes zipfile compare the checksum.
+        if file.read(1):
+            raise DataFileError(f"{where} is longer than its header says")
+    return array

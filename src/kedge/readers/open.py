@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from kedge.progress import Progress
-from kedge.readers.anndata_files import open_anndata, read_h5ad, read_h5mu
-from kedge.readers.arrays import ViewReader, name_entry, refuse_not_finite
+from kedge.readers.anndata_files import open_anndata, read_anndata
+from kedge.readers.arrays import refuse_not_finite
 from kedge.readers.columns import AskedColumns, ColumnChoice, Wanted, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Limits, one_kind_of_error
 from kedge.readers.dask_arrays import DaskReader
@@ -20,23 +20,23 @@ from kedge.readers.hdf5 import DATASET_MARK, HDF5_SUFFIXES, Hdf5Rows, ZarrRows, 
 from kedge.readers.matlab import read_matlab
 from kedge.readers.npy import MappedRows, NpyFile, find_map, read_npy, read_npz
 from kedge.readers.sparse_files import open_csr
+from kedge.readers.stored_rows import ViewReader, name_entry
 from kedge.readers.tables import TABLE_SUFFIXES, ParquetRows, read_table
 
-_Open: TypeAlias = Callable[[Path], ViewReader] | None
-_Read: TypeAlias = Callable[[Path, Wanted], DataFiles] | None
 # All formats, by the ending of the file name, each with two functions. The first opens a path for `fit`, which reads
 # rows in blocks. The second reads a file for the command line, with labels and names. None means: not supported there.
-_FORMATS: dict[str, tuple[_Open, _Read]] = {
+_FORMATS: dict[str, tuple[Callable[[Path], ViewReader] | None, Callable[[Path, Wanted], DataFiles] | None]] = {
     ".npy": (NpyFile, read_npy),
     **dict.fromkeys(TABLE_SUFFIXES, (ParquetRows, read_table)),
     **dict.fromkeys(HDF5_SUFFIXES, (Hdf5Rows, read_hdf5)),
-    ".h5ad": (open_anndata, read_h5ad),
-    ".h5mu": (None, read_h5mu),
+    ".h5ad": (open_anndata, read_anndata),
+    ".h5mu": (None, read_anndata),
     ".zarr": (ZarrRows, None),
     ".npz": (None, read_npz),
     ".mat": (None, read_matlab),
     **dict.fromkeys(DELIMITERS, (None, read_delimited)),
 }
+_OBJECTS = (("dask.array", "Array", DaskReader), ("zarr", "Array", ZarrRows), ("h5py", "Dataset", Hdf5Rows))
 _ACCEPTED = (
     f"a file {', '.join(suffix for suffix, (opens, _) in _FORMATS.items() if opens)} (HDF5 with '::group/dataset' if "
     "it holds several), a folder of Parquet or Arrow files, or a folder written by save_csr"
@@ -46,11 +46,7 @@ _NAMES_END = f"names of data files end in one of {', '.join(_SUFFIXES)}"
 
 
 def open_rows(thing: Any) -> ViewReader | None:
-    """Return a reader of rows that are not in memory, or None if they are.
-
-    `thing` is a path as str or Path, a reader, a memory map, a Dask or Zarr array, an HDF5 dataset or an AnnData
-    object; anything else counts as in memory. Libraries are imported only if a file needs them.
-    """
+    """Return a reader of rows that are not in memory, such as those of a path; None if they are in memory."""
     if isinstance(thing, str | Path):
         return _open_path(thing)
     if isinstance(thing, ViewReader):
@@ -58,15 +54,10 @@ def open_rows(thing: Any) -> ViewReader | None:
     if isinstance(thing, np.memmap):
         # A copy of a map is of this class too, but has no file.
         return None if find_map(thing) is None else MappedRows(thing)
-    if _is_a(thing, "dask.array", "Array"):
-        return DaskReader(thing)
-    if _is_a(thing, "zarr", "Array"):
-        return ZarrRows(thing)
-    if _is_a(thing, "h5py", "Dataset"):
-        return Hdf5Rows(thing)
-    if _is_a(thing, "anndata", "AnnData") and thing.isbacked:
-        return open_anndata(thing)
-    return None
+    for library, kind, opens in _OBJECTS:
+        if _is_a(thing, library, kind):
+            return opens(thing)
+    return open_anndata(thing) if _is_a(thing, "anndata", "AnnData") and thing.isbacked else None
 
 
 def _is_a(thing: Any, library: str, kind: str) -> bool:
@@ -86,10 +77,8 @@ def _open_path(given: str | Path) -> ViewReader:
     if path.is_dir() and suffix not in (".zarr", ".npz"):
         return _open_folder(path)
     if suffix == ".npz":
-        raise ValueError(
-            f"{path}: a .npz file can only be read whole; pass scipy.sparse.load_npz(path), or write it once as a "
-            "folder with kedge.readers.sparse_files.save_csr(folder, matrix)"
-        )
+        folder = "write it once as a folder with kedge.readers.sparse_files.save_csr(folder, matrix)"
+        raise ValueError(f"{path}: a .npz file can only be read whole; pass scipy.sparse.load_npz(path), or {folder}")
     opens, _ = _FORMATS.get(suffix, (None, None))
     if opens is None:
         raise ValueError(f"{str(path)!r} is of an unknown kind; accepted are {_ACCEPTED}")
@@ -120,15 +109,11 @@ def read_data_files(
     memory: float | None = None,
     progress: Progress | None = None,
 ) -> DataFiles:
-    """Read one file or several, of any kind that is known; several are several views of the same rows.
+    """Read files and folders, each a view of the same rows; what is wrong with one of them is a DataFileError.
 
-    Small matrices are read whole. Large ones in .npy, Parquet, Arrow, .h5ad and HDF5 stay where they are and are read
-    in parts by ``fit``; large CSV and TSV files are converted batch by batch into a temporary file that vanishes with
-    the process. A file that is missing, damaged, hostile, too large, or does not fit the others is a DataFileError.
-
-    `paths` may be folders, also those of ``save_csr``. `columns` and `drop` list columns as :class:`AskedColumns`
-    says. `label_column` names a column (or array, or column of obs) with known classes, which is kept aside. `memory`
-    is how many GiB may be used; None means what the machine has.
+    Small matrices are read whole; large ones stay on disk where their format allows it, and ``fit`` reads them in
+    parts. `columns` and `drop` list columns as :class:`AskedColumns` says. `label_column` names a column or array with
+    known classes, which is kept aside. `memory` is how many GiB may be used; None means what the machine has.
     """
     choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
     wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Progress())
@@ -187,23 +172,20 @@ def _read_one(path: Path, wanted: Wanted) -> DataFiles:
 
 def _with_different_names(views: list[FileView]) -> list[FileView]:
     """Tell views of one name apart by their files, or by their numbers if those are equal too."""
-    counts = Counter(view.name for view in views)
-    named = [replace(v, name=f"{v.path.name}:{v.name}") if counts[v.name] > 1 else v for v in views]
-    counts = Counter(view.name for view in named)
-    return [
-        replace(view, name=f"{view.name} ({number})") if counts[view.name] > 1 else view
-        for number, view in enumerate(named)
-    ]
+    for form in ("{view.path.name}:{view.name}", "{view.name} ({number})"):
+        counts = Counter(view.name for view in views)
+        names = [form.format(view=v, number=n) if counts[v.name] > 1 else v.name for n, v in enumerate(views)]
+        views = [replace(view, name=name) for view, name in zip(views, names, strict=True)]
+    return views
 
 
 def _check_row_counts(views: list[FileView], found: Sequence[DataFiles]) -> None:
     first = views[0]
     for view in views[1:]:
         if view.n_rows != first.n_rows:
-            raise DataFileError(
-                f"{view.path} has {view.n_rows} rows in {view.name!r}, but {first.path} has {first.n_rows} in "
-                f"{first.name!r}; all views must have the same rows in the same order"
-            )
+            other = f"{first.path} has {first.n_rows} in {first.name!r}"
+            same = "all views must have the same rows in the same order"
+            raise DataFileError(f"{view.path} has {view.n_rows} rows in {view.name!r}, but {other}; {same}")
     for contents in found:
         names, labels = contents.row_names, contents.labels
         counts = {} if names is None else {"names of rows": len(names)}
@@ -218,10 +200,8 @@ def _check_row_counts(views: list[FileView], found: Sequence[DataFiles]) -> None
         differ = np.flatnonzero(names != first_names)
         if len(differ):
             row = int(differ[0])
-            raise DataFileError(
-                f"row {row} is {str(names[row])!r} in {path}, but {str(first_names[row])!r} in {first_path}; bring the "
-                "rows into one order"
-            )
+            here, other = f"{str(names[row])!r} in {path}", f"{str(first_names[row])!r} in {first_path}"
+            raise DataFileError(f"row {row} is {here}, but {other}; bring the rows into one order")
 
 
 def _check_finite(views: list[FileView]) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.readers.arrays import StoredRows, check_matrix
 from kedge.readers.npy import NpyItems
+from kedge.readers.stored_rows import StoredRows, check_matrix
 
 CSR_PARTS = ("data", "indices", "indptr")
 # What opens the three parts, by name; any slice of them can then be read.

@@ -9,20 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.arrays import name_entry
-from kedge.readers.bands import BandedRows
 from kedge.readers.columns import Wanted, is_number, labels_of, load_pyarrow, refuse_double, row_names_of, sort_columns
 from kedge.readers.contents import DataFileError, DataFiles, FileView, shown
+from kedge.readers.stored_rows import BandedRows, name_entry
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 TABLE_SUFFIXES = (*PARQUET_SUFFIXES, ".arrow", ".feather", ".ipc")
 
 
 class TableFile:
-    """A file, with its columns and the rows of its groups: row groups in Parquet files, record batches in Arrow files.
-
-    Its rows stay in the file. `schema` is of pyarrow, with names and types of all columns.
-    """
+    """A file, the schema of its columns, and the rows of each row group (Parquet) or record batch (Arrow)."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.is_parquet = path, path.suffix.lower() in PARQUET_SUFFIXES
@@ -108,7 +104,7 @@ class ParquetRows(BandedRows):
     def __init__(self, path: "str | Path | TableFile", columns: Sequence[str] | None = None) -> None:
         root = path.path if isinstance(path, TableFile) else Path(path).absolute()
         files = [path] if isinstance(path, TableFile) else [TableFile(file) for file in _table_paths(root)]
-        self.name, self._files, first = root.name, files, files[0]
+        self.name, first = root.name, files[0]
         self._columns = self.feature_names = list(first.split_index()[0] if columns is None else columns)
         refuse_double(self._columns, first.path)
         if not self._columns:
@@ -119,32 +115,27 @@ class ParquetRows(BandedRows):
         is_float32 = load_pyarrow().types.is_float32
         single = all(is_float32(file.schema.field(name).type) for file in files for name in self._columns)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        # Every band is a group that holds rows: number of the file, and number of the group in it.
-        counts = [(n, group, count) for n, file in enumerate(files) for group, count in enumerate(file.group_rows)]
-        self._groups = [(number, group) for number, group, count in counts if count]
+        # Every band is a group that holds rows: its file, and its number there.
+        self._groups = [(file, group) for file in files for group, count in enumerate(file.group_rows) if count]
         if not self._groups:
             raise ValueError(f"{self.name} has no rows")
-        self._edges = np.cumsum([0, *(count for *_, count in counts if count)], dtype=np.intp)
+        self._edges = np.cumsum([0, *(file.group_rows[group] for file, group in self._groups)], dtype=np.intp)
         self.n_rows = int(self._edges[-1])
 
     def place(self, row: int, column: int) -> str:
         """Return where an entry is: file, row in that file, row group and column."""
-        number, group = self._groups[self._band_of(row)]
-        file = self._files[number]
+        band = self._band_of(row)
+        file, group = self._groups[band]
         name = file.path.name if file.path.name == self.name else f"{self.name}/{file.path.name}"
-        row -= sum(sum(before.group_rows) for before in self._files[:number])
+        row += sum(file.group_rows[:group]) - int(self._edges[band])
         return name_entry(f"{name}, row {row} ({file.group_word} {group})", column, self.feature_names)
 
     def _load(self, start: int, stop: int) -> NDArray[Any]:
-        if start == stop:
-            return np.empty((0, self.width), dtype=self.dtype)
-        number, group = self._groups[self._band_of(start)]
-        file, n_rows = self._files[number], stop - start
+        file, group = self._groups[self._band_of(start)]
+        n_rows = stop - start
         table = file.read_group(group, self._columns)
         if table.num_rows != n_rows:
-            raise ValueError(
-                f"{file.path} has changed: group {group} had {n_rows} rows, now {table.num_rows}; fit again"
-            )
+            raise ValueError(f"{file.path} changed: group {group} had {n_rows} rows, now {table.num_rows}; fit again")
         number_type = load_pyarrow().from_numpy_dtype(self.dtype)
         block = np.empty((n_rows, self.width), dtype=self.dtype)
         for place, name in enumerate(self._columns):

@@ -1,4 +1,4 @@
-"""Sections about the clusters: sizes, layers, typical rows, confidence, and how many there are."""
+"""Sections about the clusters: sizes, layers, what distinguishes them, typical rows, confidence, and their number."""
 
 from typing import Any
 
@@ -6,15 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.plots.colours import COLOURS, PATTERNS, SYMBOLS, colour_of, shape_of
-from kedge.plots.fitted_model import DOUBTFUL, cluster_sizes_of, confidence_histogram, count_choice
+from kedge.plots import COLOURS, PATTERNS, SYMBOLS, colour_of, fitted_model, shape_of
+from kedge.plots.fitted_model import DOUBTFUL, TOP_OF_CLUSTER, FeatureContrasts
 from kedge.plots.layer_tree import ClusterTree, cluster_splits, cluster_tree
 from kedge.plots.projection import find_prototypes
-from kedge.report.markup import Section, as_json, axis, bars, counted, escape, named_axis, percent, shortened
+from kedge.report import markup
+from kedge.report.markup import Section, axis, counted, escape, named_axis, percent, shortened
 from kedge.report.material import Material
 from kedge.report.row_map import points
 
-HEIGHT = 300
+# Columns of the heat map of features.
+MOST_COLUMNS = 40
+# Smaller differences would be shown as zero.
+LEAST_NAMED = 0.05
+MINUS = "\N{MINUS SIGN}"
 # How many of the least sure rows are listed, and the confidence above which none is.
 MOST_LISTED, SURE = 12, 0.995
 # From this share of the best score on, the second best number of clusters is nearly as good.
@@ -25,8 +30,8 @@ MOST_PIXELS = 32
 
 def sizes(material: Material) -> Section:
     """Draw how many rows each cluster holds."""
-    counts = cluster_sizes_of(material.model)
-    trace = bars(
+    counts = fitted_model.cluster_sizes_of(material.model)
+    trace = markup.bars(
         np.arange(len(counts)),
         counts.astype(np.int32),
         "cluster %{x}: %{y:,} rows",
@@ -39,7 +44,6 @@ def sizes(material: Material) -> Section:
     return Section("sizes", "Sizes").draw(
         [trace],
         {"xaxis": axis("cluster", **ticks), "yaxis": axis("rows"), "bargap": 0.25},
-        HEIGHT,
         label=f"Bar chart of the number of rows in each of {len(counts)} clusters, {spread}.",
         caption="Rows in each cluster. Colours are the same in all figures of this page.",
         listed=("The sizes as a table", "Rows in each cluster", ("cluster", "rows", "share"), rows),
@@ -106,6 +110,76 @@ def _draw_tree(section: Section, tree: ClusterTree) -> None:
     )
 
 
+def features(material: Material) -> Section | None:
+    """Show a heat map and a table per view; None without data or with a single cluster."""
+    if material.views is None or material.n_clusters < 2:
+        return None
+    section = Section("features", "What distinguishes each cluster")
+    section.say(
+        "For every feature, the mean of a cluster is compared with the mean of all other rows. Differences are in "
+        f"standard deviations of all rows: + is higher, {MINUS} is lower."
+    )
+    for view, (contrasts, names) in enumerate(zip(material.contrasts, material.feature_names, strict=True)):
+        columns = _columns(contrasts)
+        if not columns:
+            continue
+        caption = "Top features of each cluster"
+        if len(material.view_names) > 1:
+            section.body += f"<h3>{escape(material.view_names[view])}</h3>"
+            caption += f" in {shortened(material.view_names[view], 40)}"
+        _draw_features(section, contrasts, columns, [names[column] for column in columns], f"-{view}")
+        header = ("cluster", "higher than in the rest", "lower than in the rest")
+        section.tabulate(caption, header, _top_features(contrasts, names), numbers_from=3)
+    return section if section.figures else None
+
+
+def _columns(contrasts: FeatureContrasts) -> list[int]:
+    """Return the top features of all clusters, taking the best of each first."""
+    tops = [contrasts.top_of_cluster(cluster) for cluster in range(len(contrasts.differences))]
+    ranked = (int(top[rank]) for rank in range(TOP_OF_CLUSTER) for top in tops if rank < len(top))
+    return sorted(list(dict.fromkeys(ranked))[:MOST_COLUMNS])
+
+
+def _draw_features(
+    section: Section, contrasts: FeatureContrasts, columns: list[int], names: list[str], part: str
+) -> None:
+    shown = contrasts.differences[:, columns]
+    n_clusters, limit = len(shown), float(np.abs(shown).max())
+    trace = markup.heat_map(
+        shown.astype(np.float32),
+        "diverging",
+        "standard deviations from the rest",
+        "cluster %{y}, %{customdata}: %{z:+.2f}",
+        customdata=[[markup.plotly_text(name) for name in names]] * n_clusters,
+        zmin=-limit,
+        zmax=limit,
+    )
+    layout = {
+        "xaxis": named_axis("", [markup.plotly_text(name, 16) for name in names], tickangle=-90, **markup.CELLS),
+        "yaxis": axis("cluster", autorange="reversed", dtick=max(1, n_clusters // 20), **markup.CELLS),
+    }
+    section.draw(
+        [trace],
+        layout,
+        int(np.clip(190 + 26 * n_clusters, 260, 900)),
+        label=f"Heat map of the {len(columns)} features that differ most in {n_clusters} clusters; a table follows.",
+        caption=f"The {len(columns)} features that differ most, and how far each cluster is from the rest.",
+        part=part,
+    )
+
+
+def _top_features(contrasts: FeatureContrasts, names: list[str]) -> list[tuple[Any, ...]]:
+    rows = []
+    for cluster, differences in enumerate(contrasts.differences):
+        named: dict[str, list[str]] = {"+": [], MINUS: []}
+        for column in contrasts.top_of_cluster(cluster):
+            if abs(differences[column]) >= LEAST_NAMED:
+                sign = "+" if differences[column] > 0 else MINUS
+                named[sign].append(f"{shortened(names[column], 40)} {sign}{abs(differences[column]):.1f}")
+        rows.append((cluster, named["+"] or "none", named[MINUS] or "none"))
+    return rows
+
+
 def prototypes(material: Material) -> Section:
     """List the rows nearest to the centres of the clusters, and show them if they are images."""
     rows = find_prototypes(material.model)
@@ -135,7 +209,7 @@ def _pixels(block: Any, shape: tuple[int, int]) -> str:
     scaled = np.nan_to_num((pixels - low) / max(high - low, np.finfo(float).tiny))
     numbers = np.round(255 * scaled).astype(np.uint8)
     _, height, width = numbers.shape
-    return as_json({"height": height, "width": width, "pixels": numbers.reshape(len(numbers), -1).tolist()})
+    return markup.as_json({"height": height, "width": width, "pixels": numbers.reshape(len(numbers), -1).tolist()})
 
 
 def _images(material: Material, rows: list[NDArray[np.intp]], source: str) -> str:
@@ -157,14 +231,14 @@ def confidence(material: Material) -> Section | None:
     values = material.confidence
     if values is None:
         return None
-    counts, edges, share_doubtful = confidence_histogram(material.model)
+    counts, edges, share_doubtful = fitted_model.confidence_histogram(material.model)
     doubtful, share = edges[:-1] < DOUBTFUL, percent(share_doubtful)
     bins = [
         (f"{low:.2f} to {high:.2f}", f"{count:,}")
         for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
         if count
     ]
-    histogram = bars(
+    histogram = markup.bars(
         np.round((edges[:-1] + edges[1:]) / 2, 4),
         counts.astype(np.int32),
         "%{y:,} rows near %{x:.2f}",
@@ -176,7 +250,6 @@ def confidence(material: Material) -> Section | None:
     section.draw(
         [histogram],
         {"xaxis": axis("confidence", range=[0, 1], dtick=0.1), "yaxis": axis("rows")},
-        HEIGHT,
         label=f"Histogram of the confidence of all rows; {share} are below {DOUBTFUL:g}.",
         caption=(
             f"How far a row's own cluster leads the second best one among the rows around it. {share} of the rows are "
@@ -199,7 +272,7 @@ def cluster_count(material: Material) -> Section | None:
     """Draw the score of each number of clusters; None if the number was given."""
     if "n_clusters" not in (getattr(material.model, "auto_report_", None) or {}):
         return None
-    choice = count_choice(material.model)
+    choice = fitted_model.count_choice(material.model)
     chosen, second, closeness = choice["chosen"], choice["second"], choice["closeness"]
     words = "There was no other candidate."
     if second is not None:
@@ -215,9 +288,8 @@ def cluster_count(material: Material) -> Section | None:
     rows = [(count, f"{score:.3f}") for count, score in ranked]
     x, y = [str(count) for count in counts], np.array(scores, dtype=np.float32)
     return section.draw(
-        [bars(x, y, "%{x} clusters: score %{y:.3f}", colours=colours)],
+        [markup.bars(x, y, "%{x} clusters: score %{y:.3f}", colours=colours)],
         {"xaxis": axis("number of clusters", type="category"), "yaxis": axis("score")},
-        HEIGHT,
         label=f"Bar chart of the scores of {len(counts)} numbers of clusters; {chosen} has the best.",
         caption="The score of each candidate; the chosen number is in blue.",
         listed=("The scores as a table", "Candidates, best first", ("number of clusters", "score"), rows),

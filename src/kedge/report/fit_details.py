@@ -1,12 +1,14 @@
-"""Sections about the fit: its graph, the objective, the weights of the views, and scores against known classes."""
+"""Sections about the fit: graph, objective, weights of the views, scores against known classes, and parameters."""
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from kedge.plots import fitted_model
-from kedge.plots.colours import COLOURS, SYMBOLS, colour_of
+from kedge.optional_libraries import CORE_LIBRARIES, installed_versions
+from kedge.plots import COLOURS, SYMBOLS, colour_of, fitted_model
 from kedge.plots.fitted_model import Agreement, GraphBlocks
 from kedge.report.markup import CELLS, Section, axis, counted, escape, heat_map, named_axis, percent, plotly_text
 from kedge.report.material import Material
@@ -111,7 +113,6 @@ def objective(material: Material) -> Section:
     return section.draw(
         [_line(values, COLOURS[0], ".6g", {"size": 7})],
         {"xaxis": _iterations(len(values)), "yaxis": axis("objective")},
-        300,
         label=f"Line chart of the objective, from {first} to {last} in {len(values)} iterations.",
         caption=f"The objective at the end of each iteration; it {changed} over {counted(len(values), 'iteration')}.",
         listed=("The objective as a table", "Objective by iteration", ("iteration", "objective"), listed),
@@ -210,3 +211,43 @@ def _listed_classes(found: Agreement) -> tuple[str, str, list[str], list[Any]]:
         rows.append((name, int(found.clusters[best]), f"{line[best]:,}", f"{line.sum():,}"))
     header = ["class", "cluster with most of its rows", "rows there", "rows in all"]
     return "The classes as a table", "Where the rows of each class are", header, rows
+
+
+def parameters(material: Material) -> Section:
+    """List what it takes to run the same fit again."""
+    model, run, name = material.model, material.run, type(material.model).__name__
+    own, usual = model.get_params(), signature(type(model)).parameters
+    given = [(key, _in_words(value)) for key, value in own.items() if not _same(value, usual[key].default)]
+    section = Section("parameters", "Parameters and versions")
+    if given:
+        section.say(f"{name} with these parameters; all others have their defaults.")
+        section.tabulate("Parameters that were set", ("parameter", "value"), given, numbers_from=2)
+    else:
+        section.say(f"{name} with default parameters.")
+    everything = [(key, _in_words(value)) for key, value in sorted(own.items())]
+    section.tabulate("All parameters", ("parameter", "value"), everything, numbers_from=2, opened_by="All parameters")
+    if isinstance(run.get("data"), list) and run["data"]:
+        rows = [tuple(one.get(key, "") for key in ("name", "path", "n_rows", "n_columns")) for one in run["data"]]
+        section.tabulate("Data", ("view", "file", "rows", "columns"), rows, numbers_from=2)
+    times = [("started", str(run["started"]))] if "started" in run else []
+    if isinstance(run.get("seconds"), dict):
+        times += [(stage, f"{value:.2f} seconds") for stage, value in run["seconds"].items() if value is not None]
+    if times:
+        section.tabulate("Times", ("step", "time"), times, numbers_from=2)
+    # The versions of the run; if it has no record, those that are installed now.
+    versions = installed_versions("kedge", *CORE_LIBRARIES)
+    if isinstance(run.get("versions"), dict) and run["versions"]:
+        versions = {"kedge": run.get("kedge", "not recorded")} | run["versions"]
+    return section.tabulate("Versions", ("library", "version"), versions.items(), numbers_from=2)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, np.ndarray) or sparse.issparse(value):
+        return f"array of shape {tuple(value.shape)}"
+    if isinstance(value, list) and value and all(hasattr(one, "shape") for one in value):
+        return "arrays of shapes " + ", ".join(str(tuple(one.shape)) for one in value)
+    return repr(value)
+
+
+def _same(value: Any, usual: Any) -> bool:
+    return type(value) is type(usual) and not hasattr(value, "shape") and repr(value) == repr(usual)

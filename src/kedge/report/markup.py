@@ -26,16 +26,19 @@ class Section:
         self.body += f"<p>{html}</p>"
         return self
 
-    def tabulate(self, caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> Self:
-        """Add a table; see :func:`table`."""
-        self.body += table(caption, header, rows, numbers_from)
+    def tabulate(
+        self, caption: str, header: Sequence[str], rows: Rows, *, numbers_from: int = 1, opened_by: str = ""
+    ) -> Self:
+        """Add a table; see :func:`_table`. With ``opened_by``, only these words show until one clicks on them."""
+        html = _table(caption, header, rows, numbers_from)
+        self.body += f"<details><summary>{escape(opened_by, 200)}</summary>{html}</details>" if opened_by else html
         return self
 
     def draw(
         self,
         traces: Sequence[dict[str, Any]],
         layout: dict[str, Any],
-        height: int,
+        height: int = 300,
         *,
         label: str,
         caption: str,
@@ -45,20 +48,23 @@ class Section:
         """Add a figure, with a description for screen readers, a caption, and a table that opens on demand.
 
         ``listed`` holds the words that open the table, its caption, its header and its rows; ``part`` tells the figures
-        of one section apart. The page sets the colours that follow the theme, as a trace says in ``meta``: "sequential"
-        or "diverging" for a colour scale, "outlined" for an outline in the colour of text.
+        of one section apart.
         """
+        # The page sets the colours that follow the theme, as a trace says in ``meta``: "sequential" or "diverging" for
+        # a colour scale, "outlined" for an outline in the colour of text.
         graph_objects = load_library("plotly.graph_objects", "report", "a report")
         margin, template = {"l": 10, "r": 10, "t": 20, "b": 10}, graph_objects.layout.Template()
         whole = {"height": height, "autosize": True, "margin": margin, "template": template} | layout
         figure = graph_objects.Figure(data=list(traces), layout=whole)
         name = f"{self.name}-figure{part}"
         self.figures[name] = _safe_in_script(str(figure.to_json()))
-        opening = "" if listed is None else folded(listed[0], table(*listed[1:]))
         self.body += (
             f'<figure><div class="plot" id="{name}" role="img" aria-label="{escape(label, 400)}" '
-            f'style="min-height:{height}px"></div><figcaption>{caption}</figcaption>{opening}</figure>'
+            f'style="min-height:{height}px"></div><figcaption>{caption}</figcaption>'
         )
+        if listed is not None:
+            self.tabulate(*listed[1:], opened_by=listed[0])
+        self.body += "</figure>"
         return self
 
 
@@ -88,7 +94,7 @@ def _safe_in_script(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def table(caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> str:
+def _table(caption: str, header: Sequence[str], rows: Rows, numbers_from: int = 1) -> str:
     """Return a table of escaped cells, which may be lists; columns from ``numbers_from`` on are aligned as numbers."""
     classes = [' class="number"' if place >= numbers_from else "" for place in range(len(header))]
     head = "".join(f'<th scope="col"{kind}>{escape(cell)}</th>' for cell, kind in zip(header, classes, strict=True))
@@ -109,11 +115,6 @@ def _cell(content: Any) -> str:
     if not isinstance(content, list):
         return escape(content, 400)
     return ",</span> ".join(f'<span class="item">{escape(item)}' for item in content) + "</span>"
-
-
-def folded(summary: str, content: str) -> str:
-    """Return content that opens on demand."""
-    return f"<details><summary>{escape(summary, 200)}</summary>{content}</details>"
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""The page: ``write_report``, the order of the sections, and how they become one HTML file."""
+"""The page: ``write_report``, the opening paragraphs, the order of the sections, and how they become one HTML file."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -8,12 +8,11 @@ from string import Template
 from typing import Any
 
 from kedge.optional_libraries import load_library
-from kedge.report.clusters import cluster_count, confidence, layers, prototypes, sizes
-from kedge.report.features import features
-from kedge.report.fit_details import graph, objective, scores, view_weights
-from kedge.report.markup import Section, counted, escape
+from kedge.plots.fitted_model import DOUBTFUL, cluster_sizes_of
+from kedge.report.clusters import cluster_count, confidence, features, layers, prototypes, sizes
+from kedge.report.fit_details import graph, objective, parameters, scores, view_weights
+from kedge.report.markup import Section, counted, escape, percent
 from kedge.report.material import Material
-from kedge.report.overview import overview, parameters
 from kedge.report.row_map import row_map
 from kedge.whole_file import replace_whole
 
@@ -86,7 +85,7 @@ def render_page(material: Material, plotly: str) -> str:
     return Template(asset("page.html") + "\n").substitute(
         title=f"{counted(material.n_clusters, 'cluster')} in {counted(len(material.labels), 'row')}",
         style=asset("page.css"),
-        overview=overview(material),
+        overview=_overview(material),
         links="".join(f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one in sections),
         sections="".join(
             f'<section id="{one.name}" aria-labelledby="{one.name}-heading">'
@@ -98,4 +97,43 @@ def render_page(material: Material, plotly: str) -> str:
         ),
         plotly=plotly,
         program=asset("page.js"),
+    )
+
+
+def _overview(material: Material) -> str:
+    """Return the opening paragraphs."""
+    model, counts = material.model, cluster_sizes_of(material.model)
+    described = counted(int(model.n_features_in_), "feature")
+    if len(material.view_names) > 1:
+        names = ", ".join(escape(name) for name in material.view_names)
+        described = f"{described} in {counted(len(material.view_names), 'view')} ({names})"
+    spread = f" The smallest holds {counted(int(counts.min()), 'row')} and the largest {counts.max():,}."
+    who = "chosen from the data" if model.n_clusters == "auto" else "as requested"
+    opening = (
+        f"<p>{type(model).__name__} put {counted(len(material.labels), 'row')} with {described} into "
+        f"<strong>{counted(material.n_clusters, 'cluster')}</strong> ({who}), using the weights between each row "
+        f"and {counted(len(model.anchor_labels_), 'anchor')}.{spread if material.n_clusters > 1 else ''} "
+        f"{_how_sure(material)}</p>"
+    )
+    if material.views is not None:
+        return opening
+    reason = material.run.get("data_missing")
+    why = f" ({escape(reason, 300)})" if reason else ""
+    return (
+        f'{opening}<p class="note" role="note">The data was not at hand when this page was written{why}, so it does '
+        f"not show which features distinguish the clusters, nor images or features of single rows. Everything else "
+        f"comes from the model.</p>"
+    )
+
+
+def _how_sure(material: Material) -> str:
+    if material.confidence is None:
+        return "The confidence of the labels is not known: a fit as published does not measure it."
+    doubtful = int((material.confidence < DOUBTFUL).sum())
+    if doubtful == 0:
+        return f"No row has a confidence below {DOUBTFUL:g}: no other cluster comes close among the rows around it."
+    return (
+        f"<strong>{percent(doubtful / len(material.labels))} of the rows</strong> ({doubtful:,}) "
+        f"{'has' if doubtful == 1 else 'have'} a confidence below {DOUBTFUL:g}: another cluster holds more than half "
+        f"as much of the rows around them as their own. These labels are worth a look."
     )

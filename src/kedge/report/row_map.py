@@ -1,21 +1,17 @@
-"""The map: rows and anchors in two directions, coloured by the clusters of any layer.
-
-:func:`kedge.plots.projection.map_rows` says where they lie; ``page.js`` shows texts on hovering and changes layers.
-"""
+"""The map of rows and anchors in two directions; ``page.js`` shows texts on hovering and colours it by other layers."""
 
 from base64 import b64encode
 from typing import Any
 
 import numpy as np
 
-from kedge.plots.colours import SYMBOLS, colour_of, shape_of
-from kedge.plots.fitted_model import TOP_OF_ROW, top_features_of_rows
+from kedge.plots import SYMBOLS, colour_of, shape_of
+from kedge.plots.fitted_model import TOP_OF_ROW, membership, top_features_of_rows
 from kedge.plots.layer_tree import Layer
 from kedge.plots.projection import RowMap, can_be_mapped, map_rows
 from kedge.report.markup import Section, as_json, axis, counted, percent, plotly_text
 from kedge.report.material import Material
 
-HEIGHT = 560
 # With more clusters there is no legend; their numbers are on the map anyway.
 MOST_LISTED = 20
 
@@ -61,7 +57,7 @@ def _draw(section: Section, found: RowMap) -> None:
     section.draw(
         [_anchors(found), *(_rows_of(found, cluster) for cluster in range(n_clusters))],
         layout,
-        HEIGHT,
+        560,
         label=(
             f"Scatter plot of {counted(len(found.rows), 'row')} and {counted(len(found.anchors), 'anchor')} in two "
             f"directions, coloured by cluster."
@@ -117,9 +113,8 @@ def _layer(layer: Layer, material: Material, found: RowMap) -> dict[str, Any]:
     looks = list(range(layer.n_clusters))
     if layer.n_clusters < material.n_clusters:
         # Merged clusters look like the largest of them.
-        together = np.zeros((layer.n_clusters, material.n_clusters), dtype=np.int64)
-        np.add.at(together, (layer.labels, material.labels), 1)
-        looks = together.argmax(axis=1).tolist()
+        together = membership(layer.labels, layer.n_clusters) @ membership(material.labels, material.n_clusters).T
+        looks = together.toarray().argmax(axis=1).tolist()
     return {
         "n_clusters": layer.n_clusters,
         "labels": {"dtype": "i4", "bdata": b64encode(labels.astype("<i4").tobytes()).decode("ascii")},

@@ -13,8 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kedge.baselines.base import Array, Flags, Indices
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 # Keeps linear systems solvable where rows in use depend on each other. It shortens steps but does not move the
 # solution. Along directions in which the error stays the same, steps remain long and end where an entry is zero.
@@ -23,21 +26,6 @@ _RIDGE = 1e-10
 _MAX_IDLE = 20
 # Bytes of rows in use that are gathered at a time.
 _GATHERED_BYTES = 1 << 22
-
-
-def _move(
-    now: Array, signs: Array, is_used: Flags, grams: Array, products: Array, threshold: Array, sums: Array | None
-) -> tuple[Array, Flags]:
-    """Return entries moved toward the minimum for their signs as far as these allow, and which of them would cross.
-
-    ``sums`` are those that the change has to have, where entries sum to one. ``grams`` is overwritten.
-    """
-    slopes = products - np.matmul(now[:, None], grams)[:, 0]
-    change = _newton_step(grams, np.where(is_used, slopes - threshold * signs, 0.0), is_used, sums)
-    is_crossing = is_used & (np.sign(now + change) != signs)
-    shares = np.divide(np.abs(now), np.abs(change), out=np.ones_like(now), where=is_crossing & (change != 0))
-    share = np.minimum(shares.min(axis=1, initial=1.0, keepdims=True), 1.0)
-    return np.where(is_crossing & (shares <= share), 0.0, now + share * change), is_crossing
 
 
 @dataclass
@@ -121,7 +109,14 @@ class L1Block:
         wanted = np.take_along_axis(self.products[places], columns, axis=1)
         sums = (1.0 - now.sum(axis=1)) if self.is_affine else None
         grams = self.grams(places, columns)
-        moved, is_crossing = _move(now, signs, is_used, grams, wanted, self.thresholds[places], sums)
+        slopes = wanted - np.matmul(now[:, None], grams)[:, 0]
+        wanted_change = np.where(is_used, slopes - self.thresholds[places] * signs, 0.0)
+        change = _newton_step(grams, wanted_change, is_used, sums)
+        # Go toward the minimum for these signs, as far as they allow.
+        is_crossing = is_used & (np.sign(now + change) != signs)
+        shares = np.divide(np.abs(now), np.abs(change), out=np.ones_like(now), where=is_crossing & (change != 0))
+        share = np.minimum(shares.min(axis=1, initial=1.0, keepdims=True), 1.0)
+        moved = np.where(is_crossing & (shares <= share), 0.0, now + share * change)
         self.values[np.broadcast_to(places[:, None], columns.shape)[is_used], columns[is_used]] = moved[is_used]
         is_changed = is_used & ((now != 0) != (moved != 0))
         return ~np.asarray(is_crossing.any(axis=1)), np.asarray(is_changed.any(axis=1))
