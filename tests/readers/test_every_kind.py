@@ -13,7 +13,7 @@ from kedge.readers.sparse_files import save_csr
 
 ONE_VIEW = [kind for kind in WRITERS if kind != "h5mu"]
 WITH_LABELS = [kind for kind in ONE_VIEW if kind not in ("sparse npz", "sparse mat", "hdf5")]
-STREAMED = ["csv", "tsv", "parquet", "arrow", "npy", "hdf5", "h5ad", "sparse h5ad"]
+STREAMED = ["csv", "tsv", "parquet", "arrow", "feather", "npy", "hdf5", "h5ad", "sparse h5ad"]
 
 
 @pytest.fixture

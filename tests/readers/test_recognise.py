@@ -44,6 +44,13 @@ def test_endings_of_names_may_be_capital(tmp_path):
     assert isinstance(open_rows(tmp_path / "rows.NPY"), NpyFile)
 
 
+def test_endings_of_names_in_a_folder_may_be_capital(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    parquet.write_table(table, tmp_path / "PART.PARQUET")
+    assert open_rows(tmp_path).n_rows == 2
+
+
 def test_the_command_line_page_lists_every_ending():
     page = (Path(__file__).parents[2] / "docs/command_line.md").read_text(encoding="utf-8")
     endings = [ending for ending, (_, reads) in open_module._FORMATS.items() if reads]

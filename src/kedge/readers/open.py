@@ -91,7 +91,7 @@ def _open_folder(folder: Path) -> ViewReader:
     if (folder / "zarr.json").is_file() or (folder / ".zarray").is_file():
         return ZarrRows(folder)
     inside = list(folder.iterdir())
-    if any(path.suffix in TABLE_SUFFIXES or (path.is_dir() and "=" in path.name) for path in inside):
+    if any(path.suffix.lower() in TABLE_SUFFIXES or (path.is_dir() and "=" in path.name) for path in inside):
         return ParquetRows(folder)
     raise ValueError(f"the folder {str(folder)!r} holds nothing that is known; accepted are {_ACCEPTED}")
 
