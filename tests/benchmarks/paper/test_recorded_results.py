@@ -47,7 +47,7 @@ def test_pages_are_those_of_the_results(name, tmp_path, monkeypatch):
 
 def _figures_of(name):
     known = experiments()[name]
-    stems = [name] + [f"{name}-{data}" for data in known.data]
+    stems = [name] + [f"{name}-{data}{whose}" for data in known.data for whose in ("", "-kedge")]
     return [PAGES / f"{stem}.svg" for stem in stems if (PAGES / f"{stem}.svg").exists()]
 
 
