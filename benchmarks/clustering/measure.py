@@ -6,17 +6,15 @@ import platform
 import resource
 import sys
 import time
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from kedge._native import instruction_set
 from threadpoolctl import threadpool_info
 
+from benchmarks import provenance
 from benchmarks.row_solver.measure import require_compiled_solver
 from kedge.kernels.selection import choose_kernel, default_threads
 
-LIBRARIES = ("kedge", "numpy", "scipy", "scikit-learn")
 # Unit of the peak that the system reports.
 PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
 
@@ -27,9 +25,9 @@ def start_run(title, quick):
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     blas = {f"{pool['internal_api']} {pool['version']}" for pool in threadpool_info() if pool["user_api"] == "blas"}
-    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    versions = ", ".join(f"{name} {number}" for name, number in provenance.versions().items())
     print(title)
-    print(f"date      {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, load at start {load}")
+    print(f"date      {provenance.now()} UTC, commit {provenance.commit()}, load at start {load}")
     print(f"machine   {processor_name()}, {default_threads()} processors, {memory:.0f} GiB, {platform.system()}")
     print(f"versions  Python {platform.python_version()}, {versions}, {' and '.join(sorted(blas)) or 'unknown BLAS'}")
     print(f"kernel    {choose_kernel().name}, {instruction_set()} loops")

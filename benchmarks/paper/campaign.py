@@ -8,9 +8,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
-from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from benchmarks import provenance
 from benchmarks.paper.plan import Cut, Experiment, Records, Unit, pending_units
 from benchmarks.paper.protocols import load_rows, memory_estimate, run_unit
 from benchmarks.paper.results import ResultsFile
@@ -213,8 +212,9 @@ def _size_of(data: str, n_rows: int | None) -> tuple[int, tuple[int, int], int]:
 def circumstances(resources: Resources) -> dict[str, Any]:
     """Return when, where and with what a unit was run."""
     return {
-        "when": f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+        "when": provenance.now(),
         "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
         "side_by_side": resources.n_workers,
-        "versions": {name: version(name) for name in ("kedge", "numpy", "scipy", "scikit-learn")},
+        "commit": provenance.commit(),
+        "versions": provenance.versions(),
     }

@@ -6,23 +6,41 @@ from pathlib import Path
 
 from benchmarks.paper.plan import WHOLE, Records, experiments
 from benchmarks.paper.results import read_records, summarise
-from benchmarks.paper.tables import as_markdown, digest_grid, exponent_grid, overview_grid
+from benchmarks.paper.tables import (
+    anchors_grid,
+    as_markdown,
+    digest_grid,
+    exponent_grid,
+    objective_grid,
+    overview_grid,
+    ranges_grid,
+)
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parent / "results" / "results.jsonl"
+FINDINGS = RESULTS.with_name("disagreements.txt")
 PAGE = ROOT / "docs" / "reproducing.md"
 _BLOCK = re.compile(r"(<!-- generated: ([a-z0-9-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def table_of(name: str, records: Records) -> str:
-    """Return the table of one experiment, or of all, in Markdown."""
+    """Return the table of one experiment or of all, or the output of the findings, in Markdown."""
     known = experiments()
     if name == "overview":
         text = as_markdown(overview_grid(list(known.values()), records, WHOLE))
         return text.replace("](", "](../benchmarks/paper/results/")
+    if name == "findings":
+        return f"```text\n{FINDINGS.read_text(encoding='utf-8').strip()}\n```\n"
     experiment = known[name]
+    lines = summarise(experiment, records, WHOLE)
+    if experiment.kind == "anchors":
+        return as_markdown(anchors_grid(lines, summarise(known[f"{name}-ffs"], records, WHOLE)))
+    if experiment.kind == "sensitivity":
+        return as_markdown(ranges_grid(lines))
+    if experiment.kind == "objective":
+        return as_markdown(objective_grid(experiment, lines))
     if experiment.kind == "complexity":
-        return as_markdown(exponent_grid(experiment, summarise(experiment, records, WHOLE)))
+        return as_markdown(exponent_grid(experiment, lines))
     return as_markdown(digest_grid(experiment, records, WHOLE))
 
 

@@ -21,6 +21,7 @@ from benchmarks.paper.tables import (
     comparison_grids,
     exponent_grid,
     mean_text,
+    objective_grid,
     overview_grid,
 )
 
@@ -51,6 +52,8 @@ def write_pages(experiments: Sequence[Experiment], records: Records, cut: Cut, f
         pictures = [file.name for file in figures if file.suffix == ".svg"]
         texts = [_CUT] if cut.n_rows is not None else []
         texts += [EXPLANATION] if experiment.kind in CHOOSING else []
+        # Tables of scores have the remarks in their captions.
+        texts += [] if experiment.kind in CHOOSING else [f"{k}: {text}" for k, text in experiment.remarks.items()]
         if circumstances := _circumstances(lines):
             texts.append(f"Run on: {circumstances}.")
         stem = folder / experiment.name
@@ -94,7 +97,7 @@ def _grids_of(experiment: Experiment, lines: list[Line]) -> list[Grid]:
     if experiment.kind in ("time", "complexity"):
         return [exponent_grid(experiment, lines)]
     if experiment.kind == "objective":
-        return []
+        return [objective_grid(experiment, lines)]
     header = ("data", "method", "setting", "ACC", "NMI", "purity", "inverse purity")
     measures = ("acc", "nmi", "purity", "inverse_purity")
     rows = [
@@ -110,13 +113,19 @@ def _grids_of(experiment: Experiment, lines: list[Line]) -> list[Grid]:
 
 
 def _circumstances(lines: list[Line]) -> str:
-    """Say on what the units were run; the records of several machines are all named."""
+    """Say when, on what and with which code the units were run; all machines, versions and commits are named."""
+    records = [record for line in lines for record in line.records]
+    if not records:
+        return ""
     told: dict[str, None] = {}
-    for line in lines:
-        for record in line.records:
-            versions = ", ".join(f"{name} {number}" for name, number in record.get("versions", {}).items())
-            told[f"{record.get('machine')}; {record.get('side_by_side')} units side by side; {versions}"] = None
-    return " / ".join(told)
+    for record in records:
+        versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+        told[f"{record['machine']}; {record['side_by_side']} units side by side; {versions}"] = None
+    days = sorted({record["when"][:10] for record in records})
+    commits = ", ".join(
+        dict.fromkeys(record.get("commit", "not recorded") for record in sorted(records, key=lambda one: one["when"]))
+    )
+    return f"{' / '.join(told)}; commit {commits}; {' to '.join(dict.fromkeys([days[0], days[-1]]))}"
 
 
 def draw(experiment: Experiment, lines: Sequence[Line], folder: Path) -> list[Path]:
@@ -127,8 +136,10 @@ def draw(experiment: Experiment, lines: Sequence[Line], folder: Path) -> list[Pa
     files = []
     for data in experiment.data:
         own = [line for line in lines if line.data == data and line.means]
-        if own:
-            files += _save(drawer, own, f"{experiment.title}: {data}", folder / f"{experiment.name}-{data}")
+        for label in dict.fromkeys(line.label for line in own):
+            stem = f"{experiment.name}-{data}" + ("" if label == own[0].label else "-kedge")
+            shown = [line for line in own if line.label == label]
+            files += _save(drawer, shown, f"{experiment.title}: {data}, {label}", folder / stem)
     return files
 
 

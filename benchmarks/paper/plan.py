@@ -38,6 +38,7 @@ class Column:
     per_data: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)  # Parameters that are the same in all settings.
     n_seeds: int = 5  # Seeds of the reported mean.
+    n_choice_seeds: int | None = None  # Seeds with which its settings are compared; None means those of the experiment.
     published: str | None = None  # The method of the paper that it is set beside.
     note: str = ""  # Where the grid comes from.
     skip: Mapping[str, str] = field(default_factory=dict)  # Why it is not run on some data sets, by data set.
@@ -62,6 +63,7 @@ class Experiment:
     seconds: float = 900.0  # Limit for one unit.
     rows: tuple[int, ...] = ()  # Numbers of rows, where time over them is measured; empty means all rows.
     remarks: Mapping[str, str] = field(default_factory=dict)  # What must be known beside the numbers, by data set.
+    unavailable: Mapping[str, str] = field(default_factory=dict)  # Why nobody can run it, by data set.
     # Whose published numbers a stand-in is set beside, by data set.
     stands_for: Mapping[str, str] = field(default_factory=dict)
     # Why a method's numbers are far from the paper's, by data set and label.
@@ -167,7 +169,8 @@ def choice_units(experiment: Experiment, column: Column, data: str, cut: Cut) ->
     cells = settings_of(column, data, cut)
     if experiment.kind not in CHOOSING or len(cells) == 1:
         return {}
-    return {cell: _make_units(experiment, column, data, cell, experiment.n_choice_seeds, cut) for cell in cells}
+    n_seeds = column.n_choice_seeds or experiment.n_choice_seeds
+    return {cell: _make_units(experiment, column, data, cell, n_seeds, cut) for cell in cells}
 
 
 def reported_units(

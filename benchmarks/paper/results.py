@@ -120,13 +120,14 @@ class Line:
     data: str
     label: str
     settings: Mapping[str, Any]
-    n_tried: int  # Settings among which the labels chose; one means that no label was used.
+    n_tried: int  # Settings among which the labels chose; one means that there was no choice.
     means: Mapping[str, Mean]  # Ours; empty if there is a reason.
     published: Mapping[str, float]  # The paper's; empty if it has none.
     reason: str | None = None  # Why there are no numbers of ours.
     n_rows: int | None = None  # Rows used; None means all.
     records: list[dict[str, Any]] = field(default_factory=list)  # What was recorded of each seed.
     best_accuracy: float | None = None  # Of the best single run of all settings and seeds, by the labels.
+    n_choice_seeds: int = 0  # Seeds with which these settings were compared.
 
 
 def summarise(experiment: Experiment, records: Records, cut: Cut) -> list[Line]:
@@ -134,7 +135,7 @@ def summarise(experiment: Experiment, records: Records, cut: Cut) -> list[Line]:
     lines = []
     for data, missing in available_data(experiment).items():
         for column in experiment.columns:
-            reason = column.skip.get(data)
+            reason = column.skip.get(data, experiment.unavailable.get(data))
             published = experiment.published_row(data, column.published)
             if reason is None and missing and not finished_records(experiment, records, cut, data, column):
                 # Where the data was looked for is of this machine, and pages go to others.
@@ -163,7 +164,7 @@ def _lines_of(
     cut: Cut,
 ) -> list[Line]:
     candidates = choice_units(experiment, column, data, cut)
-    n_tried = max(1, len(candidates))
+    n_tried, n_seeds = max(1, len(candidates)), len(next(iter(candidates.values()), []))
     finished = finished_records(experiment, records, cut, data, column)
     best = max((record["acc"] for record in finished if "acc" in record), default=None)
     lines = []
@@ -175,7 +176,8 @@ def _lines_of(
             reason = failed[0] if failed else None if len(done) == len(found) else "not run yet"
             means = {} if reason else mean_over_seeds(done)
             settings = json.loads(cell)
-            lines.append(Line(data, column.label, settings, n_tried, means, published, reason, n_rows, done, best))
+            facts = (published, reason, n_rows, done, best, n_seeds)
+            lines.append(Line(data, column.label, settings, n_tried, means, *facts))
     if not lines:
         failures = [records.get(unit.key) for units in candidates.values() for unit in units]
         told = [record["failed"] for record in failures if record is not None and "failed" in record]

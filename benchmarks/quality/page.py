@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.quality import records, summary
+from benchmarks.quality import data, records, summary
 
 ROOT = Path(__file__).parents[2]
 PAGE, README = ROOT / "docs" / "quality.md", ROOT / "README.md"
-BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+MARKS = "<!-- tables -->", "<!-- end of tables -->"
+HELD_OUT_MARKS = "<!-- held out -->", "<!-- end of held out -->"
 # Columns of the README's table: those that get the number of clusters, then those that find it.
 GIVEN = {"kedge, k given": "kedge", "k-means": "k-means", "UMAP graph + Leiden at k": "Leiden"}
 FOUND = {
@@ -77,6 +78,13 @@ def tables(path=records.RECORDS):
     return "\n\n".join(f"## {title}\n\n{table}" for title, table in parts.items())
 
 
+def held_out_table(path=records.HELD_OUT, others=records.RECORDS):
+    """Return NMI on the sets that had no part when the constants of kedge were settled."""
+    above = summary.summarise(others, with_last_version=False)
+    found = summary.summarise(path, with_last_version=False)
+    return score_table(found | {name: above[name] for name in data.HELD_OUT_ABOVE}, "nmi")
+
+
 def readme_table(path=records.RECORDS):
     """Return NMI and seconds on all sets as Markdown: kedge, three rivals, and the best of all rivals on each set."""
     found = summary.summarise(path)
@@ -103,10 +111,11 @@ def _with_seconds(by_method, methods):
     return [f"{_cell(by_method[one].mean('nmi'), best)} / {by_method[one].mean('seconds'):.1f} s" for one in methods]
 
 
-def put_into(page, text):
-    """Replace what a page has between the two marks."""
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+def put_into(page, text, marks=MARKS):
+    """Replace what a page has between two marks."""
+    begin, end = marks
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{rest.split(end)[1]}", encoding="utf-8")
 
 
 def main():
@@ -117,6 +126,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.write:
         put_into(PAGE, tables())
+        put_into(PAGE, held_out_table(), HELD_OUT_MARKS)
         put_into(README, readme_table())
     else:
         print(readme_table() if arguments.readme else tables())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 RECORDS, LAST_VERSION = RESULTS / "quality.jsonl", RESULTS / "last_version.jsonl"
+HELD_OUT = RESULTS / "held_out.jsonl"
 LIBRARIES = (
     "numpy",
     "scipy",

@@ -50,7 +50,7 @@ def summarise(path, with_last_version=True):
     """Return summaries by set and method, in the order of the tables."""
     runs, last = records.read(path), records.read_last_version() if with_last_version else {}
     found = {}
-    for name in data.SETS:
+    for name in (*data.SETS, *data.HELD_OUT):
         by_method = {method: _of_runs(list(seeds.values())) for method, seeds in runs.get(name, {}).items()}
         by_method |= {method: _of_last_version(record) for method, record in last.get(name, {}).items()}
         ordered = {method: by_method[method] for method in ORDER if method in by_method}

@@ -14,7 +14,8 @@ def filled(experiment, cut):
             score = 40.0 + unit.seed + len(unit.parameters) % 7
             record = dict.fromkeys(("acc", "nmi", "purity", "inverse_purity", "ari"), score)
             record |= {"seconds": 1e-3 * (unit.n_rows or 100) ** 1.5, "objective": [3.0, 2.0, 1.9]}
-            records[unit.key] = record | {"machine": "a machine", "side_by_side": 2, "versions": {"kedge": "0"}}
+            made_by = {"versions": {"kedge": "0"}, "commit": "0123456789", "when": "2026-11-18 12:00"}
+            records[unit.key] = record | {"machine": "a machine", "side_by_side": 2} | made_by
     return records
 
 
@@ -25,18 +26,18 @@ def test_tables_show_published_value_ours_difference_and_choice(tmp_path):
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     ours = float(cells[2].split(" ±")[0])
     # The number itself says that labels chose its setting.
-    assert cells[2].endswith("★")
+    assert cells[2].endswith("★2")
     assert cells[1] == "20"
     assert cells[3] == f"{ours - 20:+.1f}"
-    assert "best of 2; 3 seeds" in cells[-1]
+    assert "best of 2 by 2 seeds; 3 seeds" in cells[-1]
     assert "A CUT of the experiment" in text
-    assert "a machine; 2 units side by side" in text
+    assert "a machine; 2 units side by side; kedge 0; commit 0123456789; 2026-11-18." in text
     page = (tmp_path / "small.html").read_text()
     assert "<table>" in page
     assert "k-means ★" in page
     assert '<td class="paper">20</td>' in page
     fixed = next(line for line in text.splitlines() if line.startswith("| fixed"))
-    assert fixed.count("★") == 1
+    assert fixed.count("★") == 1  # of the best run, which labels picked
     assert fixed.split("|")[5].strip().endswith("★")
 
 

@@ -4,11 +4,13 @@ import re
 
 import pytest
 
+import kedge
 from benchmarks.paper import docs_tables
 from benchmarks.paper.pages import write_overview, write_pages
-from benchmarks.paper.plan import WHOLE, experiments
+from benchmarks.paper.plan import CHOOSING, WHOLE, all_units, experiments
 from benchmarks.paper.results import read_records
 from benchmarks.paper.tables import UNEXPLAINED
+from kedge.baselines import available
 
 PAGES = docs_tables.RESULTS.parent
 TEXTS = sorted(PAGES.glob("*.md"))
@@ -45,7 +47,7 @@ def test_pages_are_those_of_the_results(name, tmp_path, monkeypatch):
 
 def _figures_of(name):
     known = experiments()[name]
-    stems = [name] + [f"{name}-{data}" for data in known.data]
+    stems = [name] + [f"{name}-{data}{whose}" for data in known.data for whose in ("", "-kedge")]
     return [PAGES / f"{stem}.svg" for stem in stems if (PAGES / f"{stem}.svg").exists()]
 
 
@@ -62,3 +64,74 @@ def test_every_large_difference_has_its_sentence():
 def test_nothing_is_left_to_run_and_no_path_is_told():
     unwanted = re.compile(r"not run yet|/(home|root|tmp|work)/")
     assert [file.name for file in TEXTS if unwanted.search(file.read_text(encoding="utf-8"))] == []
+
+
+def _scores(experiment, data, label):
+    """Return the accuracies of every seed by setting, of one method on one data set."""
+    column = next(column for column in experiment.columns if column.label == label)
+    units = all_units(experiment, column, data, RECORDS, WHOLE)
+    found = {}
+    for unit in units:
+        found.setdefault(unit.parameters, []).append(RECORDS[unit.key]["acc"])
+    return found
+
+
+def test_anchors_by_ffs_are_not_those_by_kmeans(subtests):
+    known = experiments()
+    for data in known["anchors"].data:
+        for column in known["anchors"].columns:
+            with subtests.test(data=data, label=column.label):
+                by_kmeans, by_ffs = (_scores(known[name], data, column.label) for name in ("anchors", "anchors-ffs"))
+                pairs = zip(by_kmeans.values(), by_ffs.values(), strict=True)
+                assert all(first != second for first, second in pairs)
+
+
+def test_alpha_matters_somewhere_in_every_panel(subtests):
+    experiment = experiments()["sensitivity"]
+    for data in experiment.data:
+        for column in experiment.columns:
+            with subtests.test(data=data, label=column.label):
+                cells = _scores(experiment, data, column.label)
+                assert len({tuple(scores) for scores in cells.values()}) > 3
+
+
+def test_data_that_cannot_be_had_is_in_the_table():
+    table = docs_tables.table_of("six-data-sets", RECORDS)
+    assert "| rcv1-4 |" in table
+    assert table.count("data cannot be had") == len(experiments()["six-data-sets"].columns)
+
+
+def test_reconstructions_are_marked_wherever_they_stand():
+    columns = [column for experiment in experiments().values() for column in experiment.columns]
+    rebuilt = {method.name for method in available() if method.reconstruction}
+    assert {column.method for column in columns} > rebuilt
+    assert [one.label for one in columns if (one.method in rebuilt) != ("our reconstruction" in one.label)] == []
+
+
+def test_tables_tell_how_many_settings_were_tried_and_with_how_many_seeds():
+    assert re.search(r"★\d+ \|", docs_tables.table_of("citeseer", RECORDS))
+    for name, experiment in experiments().items():
+        if experiment.kind in CHOOSING:
+            page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+            assert f"by {experiment.n_choice_seeds} seeds; " in page
+
+
+def test_every_record_says_what_made_it():
+    for record in RECORDS.values():
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", record["when"]), record["key"]
+        # The first version did not record commits.
+        if record["versions"]["kedge"] != "0.1.0":
+            assert re.fullmatch(r"[0-9a-f]{10}", record["commit"]), record["key"]
+
+
+def test_figures_are_of_one_version_and_the_page_names_the_version_of_every_table():
+    for name in ("anchors", "anchors-ffs", "sensitivity", "convergence"):
+        experiment = experiments()[name]
+        found = [
+            RECORDS[unit.key]["versions"]["kedge"]
+            for data in experiment.data
+            for column in experiment.columns
+            for unit in all_units(experiment, column, data, RECORDS, WHOLE)
+        ]
+        assert set(found) == {kedge.__version__}, name
+    assert "| hours of fits | by kedge |" in docs_tables.table_of("overview", RECORDS)
