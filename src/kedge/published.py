@@ -11,8 +11,8 @@ With several views, Z is shared and each view v has a weight lambda_v that is le
 
     min over Z, F, lambda of  sum_v lambda_v |X_v - A_v Z'|^2 + alpha |Z|^2 + beta Tr(F' L F) + sum_v lambda_v^gamma.
 
-:func:`alternate` is the loop of both algorithms. Equations (12) to (15) show that with k exact components and a large
-alpha the model is k-means; they are not needed for computing.
+:func:`alternate` is the loop of both algorithms. Equations (12) to (15) argue that with k exact components and a large
+alpha the model is k-means (``docs/reproducing.md`` says why it is not); they are not needed for computing.
 
 Where the paper leaves something open, this follows the authors' release. Anchors are the centres of ten k-means runs in
 each view. F starts uniform, so that the first penalty is zero up to rounding. The loop runs for more than five
