@@ -147,12 +147,11 @@ def anchors_grid(by_kmeans: Sequence[Line], by_ffs: Sequence[Line]) -> Grid:
     )
     rows = []
     for line, other in zip(by_kmeans, by_ffs, strict=True):
-        means = [one.means.get(measure) for one in (line, other) for measure in ("acc", "nmi")]
+        means = [one.means[measure] for one in (line, other) for measure in ("acc", "nmi") if one.means]
         n_seeds = str(len(line.records))
         told = [line.data, line.label, str(line.settings["n_anchors"]), n_seeds, *map(mean_text, means)]
-        if all(means):
-            differences = [means[2 + i].value - means[i].value for i in range(2)]  # type: ignore[union-attr]
-            told += [f"{one:+.1f}" for one in differences]
+        if len(means) == 4:
+            told += [f"{means[2 + i].value - means[i].value:+.1f}" for i in range(2)]
         rows.append(told + [""] * (len(header) - len(told)))
     return Grid("Anchors by k-means and by FFS: mean and standard deviation, in percent", header, rows)
 

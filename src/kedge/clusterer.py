@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from hashlib import blake2b
 from html import escape
 from importlib.metadata import version
@@ -110,31 +110,37 @@ def summary_html(estimator: Any) -> str:
     return f'<div class="kedge-summary" style="{_STYLE}">{"<br>".join(lines)}</div>'
 
 
+@dataclass(eq=False, repr=False)
 class AnchorGraphClusterer(
     FittedAnchorGraph, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """Base of the estimators; parameters and attributes are documented on them."""
+    """Base of the estimators with the parameters that both have; they are documented on the estimators."""
 
-    n_clusters: int | str
-    n_clusters_range: Any
-    n_anchors: int | str
-    anchors: Any
-    alpha: float | str
-    beta: float | str
-    locality: float | str
-    scale: Any
-    penalty_scale: str
-    penalty: str
-    partition: str
-    structure: str
-    max_iter: int
-    tol: float
-    n_init: int | str
-    random_state: Any
-    verbose: int
-    callback: Any
-    scratch_folder: str | Path | None
-    checkpoint: str | Path | None
+    n_clusters: int | str = "auto"
+    _: KW_ONLY
+    n_clusters_range: Any = None
+    n_anchors: int | str = "auto"
+    anchors: Any = "kmeans"
+    alpha: float | str = 0.1
+    beta: float | str = 0.0
+    locality: float | str = "auto"
+    scale: Any = "auto"
+    penalty_scale: str = "relative"
+    penalty: str = "centroid"
+    partition: str = "communities"
+    structure: str = "soft"
+    signed: bool = False
+    n_neighbors: int = 1
+    predict_with: str = "graph"
+    max_iter: int = 100
+    tol: float = 1e-4
+    n_init: int | str = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Any = None
+    scratch_folder: str | Path | None = None
+    checkpoint: str | Path | None = None
 
     # What scikit-learn shows in notebooks.
     _html_repr = html_with_summary

@@ -112,35 +112,11 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
     view_weights_: NDArray[np.float64] = field(init=False)
     view_weights_history_: NDArray[np.float64] = field(init=False)
 
-    n_clusters: int | str = "auto"
     _: KW_ONLY
     views: Any = None
-    n_clusters_range: Any = None
-    n_anchors: int | str = "auto"
-    anchors: Any = "kmeans"
     anchor_alignment: str = "joint"
-    alpha: float | str = 0.1
-    beta: float | str = 0.0
     gamma: float | str = -5.0
     view_prior: Any = "agreement"
-    locality: float | str = "auto"
-    scale: Any = "auto"
-    penalty_scale: str = "relative"
-    penalty: str = "centroid"
-    partition: str = "communities"
-    structure: str = "soft"
-    signed: bool = False
-    n_neighbors: int = 1
-    predict_with: str = "graph"
-    max_iter: int = 100
-    tol: float = 1e-4
-    n_init: int | str = "auto"
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    callback: Any = None
-    scratch_folder: Any = None
-    checkpoint: Any = None
 
     @staticmethod
     def as_published(

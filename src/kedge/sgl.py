@@ -1,6 +1,5 @@
 """SGL: clustering of one view through a graph between rows and anchors."""
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +12,6 @@ from kedge.inputs import Views, check_matrix
 from kedge.parameters import SGL_RULES, checked_fit
 
 
-@dataclass(eq=False, repr=False)
 class SGL(AnchorGraphClusterer):
     """Cluster rows by the graph of weights that rebuild them from anchor points.
 
@@ -173,32 +171,6 @@ class SGL(AnchorGraphClusterer):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = SGL_RULES
-
-    n_clusters: int | str = "auto"
-    _: KW_ONLY
-    n_clusters_range: Any = None
-    n_anchors: int | str = "auto"
-    anchors: Any = "kmeans"
-    alpha: float | str = 0.1
-    beta: float | str = 0.0
-    locality: float | str = "auto"
-    scale: str = "auto"
-    penalty_scale: str = "relative"
-    penalty: str = "centroid"
-    partition: str = "communities"
-    structure: str = "soft"
-    signed: bool = False
-    n_neighbors: int = 1
-    predict_with: str = "graph"
-    max_iter: int = 100
-    tol: float = 1e-4
-    n_init: int | str = "auto"
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    callback: Any = None
-    scratch_folder: Any = None
-    checkpoint: Any = None
 
     @staticmethod
     def as_published(n_clusters: int, n_anchors: int, alpha: float, beta: float, **parameters: Any) -> "SGL":

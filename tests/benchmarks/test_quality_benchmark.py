@@ -116,3 +116,23 @@ def test_page_of_the_docs_holds_the_recorded_figures(program):
 @pytest.mark.parametrize("name", ["cluster_counts", "confidence", "scalings"])
 def test_smaller_programs_run(name):
     assert "data" in run("--quick", module=f"benchmarks.quality.{name}")
+
+
+def test_the_held_out_table_is_that_of_the_records_and_the_readme_does_not_overstate_it(program):
+    page, summary, data, records = (program(name) for name in ("page", "summary", "data", "records"))
+    assert page.held_out_table() in (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+    found = summary.summarise(records.HELD_OUT, with_last_version=False)
+    above = summary.summarise(records.RECORDS, with_last_version=False)
+    found |= {name: above[name] for name in data.HELD_OUT_ABOVE}
+    everywhere = [method for method in summary.ORDER if all(method in by_method for by_method in found.values())]
+    means = {method: np.mean([by_method[method].mean("nmi") for by_method in found.values()]) for method in everywhere}
+    lead = means.pop("kedge, k given") - max(means.values())
+    assert "kedge leads by one point" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert 0.5 <= lead < 1.5
+
+
+def test_records_of_held_out_sets_say_what_made_them(program):
+    by_set = program("records").read(program("records").HELD_OUT)
+    lines = [line for methods in by_set.values() for seeds in methods.values() for line in seeds.values()]
+    assert {line["set"] for line in lines} == set(program("data").HELD_OUT)
+    assert all(line["commit"] and line["when"] and line["kedge"] for line in lines)
