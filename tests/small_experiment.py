@@ -22,6 +22,7 @@ max_iter = [5]
 label = "fixed"
 method = "LSR"
 n_seeds = 2
+note = "one setting"
 fixed = { ridge = 0.01 }
 
 [published."generated-subspaces"."KMeans"]

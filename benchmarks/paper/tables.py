@@ -58,10 +58,11 @@ class Grid:
 def comparison_grids(experiment: Experiment, lines: Sequence[Line]) -> list[Grid]:
     """Return one table per data set."""
     grids = []
+    notes = {column.label: column.note for column in experiment.columns}
     for data in experiment.data:
         own = [line for line in lines if line.data == data]
         remark = experiment.remarks.get(data, "")
-        rows = [_comparison_row(line) for line in own]
+        rows = [_comparison_row(line, notes[line.label]) for line in own]
         grids.append(Grid(f"{data}. {remark}".strip(), HEADER, rows, _sentences(experiment, own)))
     return grids
 
@@ -210,7 +211,8 @@ def digest_grid(experiment: Experiment, records: Records, cut: Cut) -> Grid:
     for column in experiment.columns:
         own = {line.data: line for line in lines if line.label == column.label}
         rows.append([column.label, *(_digest_cell(own[data]) for data in shown)])
-    return Grid(DIGEST_NOTE, ("method", *shown), rows)
+    notes = [f"{column.label}: {column.note}." for column in experiment.columns if column.note]
+    return Grid(DIGEST_NOTE, ("method", *shown), rows, notes)
 
 
 def _digest_cell(line: Line) -> str:
@@ -260,7 +262,7 @@ def mean_text(mean: Mean | None) -> str:
     return "" if mean is None else f"{mean.value:.1f} ± {mean.spread:.1f}"
 
 
-def _comparison_row(line: Line) -> list[str]:
+def _comparison_row(line: Line, note: str) -> list[str]:
     star = _star(line)
     cells = [line.label + star]
     for measure in ("acc", "nmi"):
@@ -279,7 +281,7 @@ def _comparison_row(line: Line) -> list[str]:
     else:
         n_seeds = next(iter(line.means.values())).n_seeds
         chosen = f", best of {line.n_tried} by {line.n_choice_seeds} seeds" if line.n_tried > 1 else ""
-        cells.append(f"{written(line.settings)}{chosen}; {n_seeds} seeds")
+        cells.append(f"{written(line.settings)}{chosen}; {n_seeds} seeds" + (f"; {note}" if note else ""))
     return cells
 
 

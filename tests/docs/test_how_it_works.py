@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from kedge import MSGL, SGL
 from kedge.anchors import sets as counts
 from kedge.core.scaling import MOST_DIRECTIONS, choose_scale
 
@@ -15,6 +16,14 @@ PAGE = " ".join((Path(__file__).parents[2] / "docs/how_it_works.md").read_text(e
 def test_numbers_of_the_page_are_the_constants():
     constants = (MOST_DIRECTIONS, counts.MOST_REBUILT_ANCHORS, counts.MOST_REBUILT_ROWS, counts.FEW_FEATURES)
     assert [number for number in constants if f" {number:,} " not in re.sub(r"[.,;:]? ", " ", PAGE)] == []
+
+
+def test_docstrings_state_the_constants():
+    constants = (counts.MOST_REBUILT_ROWS, counts.MOST_REBUILT_ANCHORS, counts.FINE_ANCHORS)
+    for estimator in (SGL, MSGL):
+        stated = estimator.__doc__[estimator.__doc__.index("n_anchors : ") :].partition(" : ")[2].partition(" : ")[0]
+        assert {int(number.replace(",", "")) for number in re.findall(r"\d,\d{3}", stated)} == set(constants)
+        assert f"at most {counts.FEW_FEATURES} features" in " ".join(stated.split())
 
 
 def test_few_rows_have_several_sets_of_many_anchors_and_many_rows_few_sets():

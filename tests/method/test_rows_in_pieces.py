@@ -37,6 +37,13 @@ def test_the_number_that_auto_would_choose_gives_the_same_plan(n_rows, n_feature
     assert count_anchors(n_rows, n_features, auto.sizes[0], "auto", **options) == auto
 
 
+@pytest.mark.parametrize("n_rows", [900, 4_000, 4_001, 30_000, 1_000_000])
+@pytest.mark.parametrize("n_features", [4, 40])
+def test_number_of_clusters_does_not_change_the_anchors(n_rows, n_features):
+    counts = [count_anchors(n_rows, n_features, "auto", "auto", n_clusters=k) for k in range(1, 101)]
+    assert len({(count.sizes, count.n_near) for count in counts}) == 1
+
+
 def test_as_many_clusters_as_pieces_keep_near_anchors(pieces):
     X, _, speck = pieces
     model = SGL(60, random_state=0).fit(X)

@@ -39,6 +39,7 @@ def test_tables_show_published_value_ours_difference_and_choice(tmp_path):
     fixed = next(line for line in text.splitlines() if line.startswith("| fixed"))
     assert fixed.count("★") == 1  # of the best run, which labels picked
     assert fixed.split("|")[5].strip().endswith("★")
+    assert "2 seeds; one setting |" in fixed
 
 
 @pytest.mark.parametrize("name", ["anchors", "sensitivity", "convergence", "complexity", "time"])
