@@ -17,6 +17,8 @@ from kedge.baselines import available
 PAGES = docs_tables.RESULTS.parent
 TEXTS = sorted(PAGES.glob("*.md"))
 RECORDS = read_records(docs_tables.RESULTS)
+# Tables that have not been run again since this version, which the page says.
+RECORDED_BEFORE = {"nus": "0.1.0", "out-of-sample": "0.1.0"}
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +35,7 @@ def test_tables_of_the_docs_are_cut_from_the_results():
 
 def test_a_changed_number_is_noticed():
     text = docs_tables.PAGE.read_text(encoding="utf-8")
-    changed = re.sub(r"\*\*(\d)\d\.\d / ", r"**\g<1>9.9 / ", text, count=1)
+    changed = re.sub(r"\*\*\d\d\.\d / ", "**99.9 / ", text, count=1)
     assert changed != text
     assert docs_tables.filled(changed, RECORDS) == text
 
@@ -109,7 +111,7 @@ def test_grid_of_caltech_is_that_of_the_release():
 
 
 def test_rows_that_win_and_data_that_cannot_be_had_are_in_the_tables():
-    for name in ("citeseer", "caltech101-7", "nus"):
+    for name in ("citeseer", "caltech101-7"):
         table = docs_tables.table_of(name, RECORDS)
         assert "| SpectralClustering on joined views |" in table
         assert "| SGL on joined views (kedge defaults) |" in table
@@ -147,8 +149,8 @@ def test_reconstructions_are_marked_wherever_they_stand():
 
 
 def test_settings_are_chosen_with_five_seeds_and_the_number_tried_is_told():
-    for experiment in experiments().values():
-        if experiment.kind in CHOOSING:
+    for name, experiment in experiments().items():
+        if experiment.kind in CHOOSING and name not in RECORDED_BEFORE:
             assert experiment.n_choice_seeds >= 5
             few = [column.label for column in experiment.columns if (column.n_choice_seeds or 5) < 5]
             # 120 settings of the release; the page says how many seeds chose.
@@ -174,14 +176,16 @@ def test_every_record_says_what_made_it():
             assert re.fullmatch(r"[0-9a-f]{10}", record["commit"]), record["key"]
 
 
-def test_figures_are_of_one_version_and_the_page_names_the_version_of_every_table():
-    for name in ("anchors", "anchors-ffs", "sensitivity", "convergence"):
-        experiment = experiments()[name]
-        found = [
-            RECORDS[unit.key]["versions"]["kedge"]
-            for data in experiment.data
-            for column in experiment.columns
-            for unit in all_units(experiment, column, data, RECORDS, WHOLE)
-        ]
-        assert set(found) == {kedge.__version__}, name
-    assert "| hours of fits | by kedge |" in docs_tables.table_of("overview", RECORDS)
+@pytest.mark.parametrize("name", experiments())
+def test_no_table_or_figure_mixes_versions(name):
+    experiment = experiments()[name]
+    pairs = [(data, column) for data in experiment.data for column in experiment.columns]
+    found = {
+        RECORDS[unit.key]["versions"]["kedge"]
+        for data, column in pairs
+        for unit in all_units(experiment, column, data, RECORDS, WHOLE)
+        if unit.key in RECORDS
+    }
+    assert found == {RECORDED_BEFORE.get(name, kedge.__version__)}
+    table = docs_tables.table_of("overview", RECORDS)
+    assert re.search(rf"/{name}\.md\).* {re.escape(found.pop())} \|$", table, re.M)
