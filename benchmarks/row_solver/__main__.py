@@ -4,6 +4,7 @@ import argparse
 
 import numpy as np
 
+from benchmarks.clustering.measure import start_run
 from benchmarks.row_solver import measure, rivals
 from benchmarks.row_solver.problems import mixture_problem, planted_problem
 from kedge.kernels.selection import LARGE_SUPPORT, default_threads
@@ -83,8 +84,7 @@ def main():
     parser = argparse.ArgumentParser(description="Row solver against general solvers, in one run.")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     quick = parser.parse_args().quick
-    measure.require_compiled_solver()
-    print(measure.describe_run())
+    start_run("Row solver beside general solvers", quick)
     if quick:
         rivals.SECONDS, measure.LEAST_SECONDS, measure.REPEATS = 0.05, 0.0, 1
     compare_with_rivals((20,) if quick else (50, 100, 200, 500), 300 if quick else 20_000)

@@ -1,15 +1,11 @@
 """Timing of our own solver."""
 
-import os
-import platform
 import time
 from unittest.mock import patch
 
 import numpy as np
-from kedge._native import instruction_set
 
 from kedge.kernels import PreparedHessian, available_kernels, selection, solve_rows
-from kedge.kernels.selection import default_threads
 
 REPEATS = 4
 LEAST_SECONDS = 1.0
@@ -19,14 +15,6 @@ def require_compiled_solver():
     """Refuse to measure the twin in place of the solver."""
     if "compiled" not in available_kernels():
         raise SystemExit("benchmarks need the compiled solver; run `kedge doctor`")
-
-
-def describe_run():
-    """One line that says on what the figures were taken."""
-    return (
-        f"{platform.machine()}, {default_threads()} processors, {instruction_set()} loops, numpy {np.__version__}, "
-        f"load at start {os.getloadavg()[0] if hasattr(os, 'getloadavg') else float('nan'):.1f}"
-    )
 
 
 def best_seconds(action):
