@@ -66,12 +66,12 @@ bench-clustering: $(INSTALLED)
 
 # Several views beside single ones and k-means, missing views, speed; half an hour in all.
 bench-multi-view: $(INSTALLED)
-	for program in speed quality missing anchor_update; do \
+	for program in speed quality missing; do \
 		$(BIN)/python -m benchmarks.multi_view.$$program || exit 1; done
 
-# Files of 8 GB, a Dask cluster of two processes, samples instead of all rows; half an hour in all.
+# Files of 8 GB and a Dask cluster of two processes; half an hour in all.
 bench-scale: $(INSTALLED)
-	for program in out_of_core command_line dask_traffic sampling billion; do \
+	for program in out_of_core command_line dask_traffic billion; do \
 		$(BIN)/python -m benchmarks.scale.$$program || exit 1; done
 
 # The fast baselines on MNIST and the matching pursuit beside one row at a time; some minutes.
