@@ -163,6 +163,8 @@ class SpectralClustering(base.SingleViewBaseline):
         Neighbours of a row, including itself; at most the number of rows.
     gamma : float or None, default=None
         Of the kernel; None means one over twice the mean squared distance between rows.
+    eigen_solver : {"arpack", "lobpcg"}, default="arpack"
+        "arpack" factors the graph, which can take hours with tens of thousands of rows; "lobpcg" does not.
     n_init : int, default=10
         Starts of k-means.
 
@@ -185,6 +187,7 @@ class SpectralClustering(base.SingleViewBaseline):
     affinity: str = parameter(one_of("nearest_neighbors", "rbf"), default="nearest_neighbors")
     n_neighbors: int = parameter(COUNT, default=10)
     gamma: float | None = parameter(POSITIVE, None, default=None)
+    eigen_solver: str = parameter(one_of("arpack", "lobpcg"), default="arpack")
     n_init: int = parameter(COUNT, default=10)
 
     _one_thread: ClassVar[bool] = False
@@ -196,7 +199,11 @@ class SpectralClustering(base.SingleViewBaseline):
 
     def _cluster(self, X: View, random_state: np.random.RandomState) -> dict[str, Any]:
         model = cluster.SpectralClustering(
-            self.n_clusters, gamma=self._width(X), n_init=self.n_init, random_state=random_state
+            self.n_clusters,
+            gamma=self._width(X),
+            eigen_solver=self.eigen_solver,
+            n_init=self.n_init,
+            random_state=random_state,
         )
         if self.affinity == "nearest_neighbors":
             neighbors = kneighbors_graph(X, min(self.n_neighbors, X.shape[0] - 1), include_self=True)
