@@ -137,23 +137,6 @@ def test_table_of_exact_graphs_was_printed_by_the_benchmark():
         assert expected in [[*row[:5], *row[7:]] for row in printed if len(row) == 9]
 
 
-def test_table_of_several_views_was_printed_by_the_benchmark():
-    page = (ROOT / "docs/several_views.md").read_text(encoding="utf-8")
-    output = (ROOT / "benchmarks/multi_view/results/quality.txt").read_text(encoding="utf-8")
-    blocks = re.split(r"\n(?=Citeseer|Caltech|NUS)", output)[1:]
-    rows = [line.strip("|\n").split("|") for line in page.splitlines() if "±" in line and line.startswith("|")]
-    assert len(rows) == len(blocks) == 3
-    for (_, ours, kmeans, best, per_view), block in zip(rows, blocks, strict=True):
-        # Words of a line: the method, ACC, its deviation, NMI, its deviation.
-        printed = {line.split("  ")[0]: re.findall(r"[\d.]+ ± [\d.]+", line) for line in block.splitlines()}
-        found = {method: scores[0] for method, scores in printed.items() if scores}
-        assert ours.strip() == found["MSGL, defaults"]
-        assert per_view.strip() == found["MSGL, anchors per view"]
-        assert kmeans.strip() == next(value for name, value in found.items() if name.startswith("KMeans, joined"))
-        singles = [value for name, value in found.items() if name.startswith("SGL, ") and name != "SGL, joined"]
-        assert best.strip() == max(singles, key=lambda value: float(value.split()[0]))
-
-
 def test_figures_of_how_large_were_printed_by_the_benchmarks():
     page = (ROOT / "docs/how_large.md").read_text(encoding="utf-8")
     names = (
