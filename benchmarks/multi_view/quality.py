@@ -23,8 +23,9 @@ TARGETS = {"citeseer": (55.0, 28.0)}
 NOISE_COLUMNS = (10, 50, 1000)
 NOTES = """
 Defaults. Labels only score these fits, but the defaults were settled with the labels of Citeseer and NUS, among others.
-ACC and NMI (by the larger entropy) in percent: mean and standard deviation over the seeds. Joined: all views side by side, each scaled as MSGL scales it. Single views: SGL
-with the same scaling. With noise: a further view of independent normal numbers, with its weight among the views.
+ACC and NMI (by the larger entropy) in percent: mean and standard deviation over the seeds. Joined: all views side by
+side, each scaled as MSGL scales it. Single views: SGL with the same scaling. With noise: a further view of independent
+normal numbers, with its weight among the views.
 """
 
 
