@@ -128,8 +128,12 @@ def test_rows_of_a_table_are_different_fits(subtests):
             seen = {}
             for column in experiment.columns:
                 for cell, units in reported_units(experiment, column, data, RECORDS, WHOLE).items():
-                    scores = [RECORDS.get(unit.key, {}).get("acc") for unit in units[:5]]
+                    runs = [RECORDS.get(unit.key, {}) for unit in units[:5]]
+                    scores = [run.get("acc") for run in runs]
                     if len(scores) < 5 or None in scores:
+                        continue
+                    # With nearly all rows in one cluster, all ways to predict agree.
+                    if min(run["inverse_purity"] for run in runs) > 97:
                         continue
                     settings = json.loads(cell)
                     neighbors_of = settings.pop("neighbors_of", None)
