@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -136,3 +137,23 @@ def test_records_of_held_out_sets_say_what_made_them(program):
     lines = [line for methods in by_set.values() for seeds in methods.values() for line in seeds.values()]
     assert {line["set"] for line in lines} == set(program("data").HELD_OUT)
     assert all(line["commit"] and line["when"] and line["kedge"] for line in lines)
+
+
+def printed_rows(name):
+    """Return the words of every row of the last table that a program printed, by data set."""
+    output = (ROOT / f"benchmarks/quality/results/{name}.txt").read_text()
+    return {words[0]: words[1:] for words in map(str.split, output.split("data  ")[-1].splitlines()[1:]) if words}
+
+
+def test_sentences_on_confidence_and_scaling_quote_the_outputs():
+    page = " ".join((ROOT / "docs/quality.md").read_text(encoding="utf-8").split())
+    wrong, ratios = ({data: float(row[place]) for data, row in printed_rows("confidence").items()} for place in (0, 4))
+    told = re.search(r"Rows below 0.5 are wrong more often than the others: (.*?)\.\s[A-Z]", page)[1]
+    for data, ratio in ratios.items():
+        # Where most rows are wrong, classes are not clusters.
+        if wrong[data] < 0.5:
+            assert f"{ratio} times on {data.split('-')[0]}" in told.lower(), data
+    behind = {data: row[-1] for data, row in printed_rows("scalings").items()}
+    missed = [data for data, verdict in behind.items() if verdict != "met"]
+    assert "within two points of the best" in page
+    assert missed in ([], ["caltech101-7-reextracted"])
