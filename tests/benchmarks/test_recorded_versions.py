@@ -15,7 +15,6 @@ OUTPUTS = sorted((ROOT / "benchmarks").glob("**/results/*.txt"))
 # Outputs of the first version that have not been printed again, with the page that quotes or links each and says so.
 RECORDED_BEFORE = {
     "out_of_core": "how_large.md",
-    "confidence": "quality.md",
     "scalings": "quality.md",
     "subspaces": "signed.md",
     "missing": "missing_views.md",
