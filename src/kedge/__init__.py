@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kedge import baselines, datasets, kernels, metrics
     from kedge.anchors.select import select_anchors
+    from kedge.classifier import SGLClassifier
     from kedge.kernels.simplex import simplex_qp
     from kedge.model_files import load, save
     from kedge.msgl import MSGL
@@ -24,6 +25,7 @@ __version__ = "0.2.0"
 __all__ = [
     "MSGL",
     "SGL",
+    "SGLClassifier",
     "__version__",
     "baselines",
     "communities",
@@ -40,6 +42,7 @@ __all__ = [
 _HOMES = {
     "MSGL": "kedge.msgl",
     "SGL": "kedge.sgl",
+    "SGLClassifier": "kedge.classifier",
     "communities": "kedge.partition.communities",
     "consensus": "kedge.partition.consensus",
     "load": "kedge.model_files",

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kedge.core.block_step import ColumnLayout, PassState, RowBlock, column_layout, solve_rows_alone
@@ -16,6 +18,7 @@ from kedge.core.labels import cluster_coordinates, nearest_center, vote_over_vie
 from kedge.core.rows import NearProblem, RowProblem, build_problems, mirrored, nearest_weights
 from kedge.core.scaling import ViewScaling
 from kedge.engines.local import GraphRows, choose_engine
+from kedge.few_labels import rows_worth_a_label
 from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.layers import Layers, ShareLabels, label_by_shares
@@ -111,6 +114,29 @@ class FittedAnchorGraph:
         rows = GraphRows(self.graph_)
         labels = ShareLabels(self._shares_at(n_clusters).shares[self.used_anchors_])
         return np.concatenate([labels.of(block) for block in rows.blocks()])
+
+    def rows_to_label(self, n_rows: int) -> NDArray[np.intp]:
+        """Return the rows whose classes are worth asking for, the most telling first.
+
+        Each is the row whose label would lower the uncertainty about all rows most, given those before it (and the
+        labels of a :class:`kedge.SGLClassifier`): rows in the middle of many others, spread over the clusters. At most
+        a thousand or so evenly spaced rows are compared. Takes time with the cube of the anchors.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows to name; fewer if there are no more.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_rows,)
+            Row numbers.
+        """
+        check_is_fitted(self)
+        check_scalar(n_rows, "n_rows", Integral, min_val=1)
+        labelled = getattr(self, "labelled_rows_", np.empty(0, dtype=np.intp))
+        with one_thread_per_library():
+            return rows_worth_a_label(self.graph_, self.community_shares_[self.used_anchors_], labelled, int(n_rows))
 
     def _shares_at(self, n_clusters: int) -> ShareLabels:
         """Return the shares of each anchor in the clusters of a layer, numbered by first rows."""

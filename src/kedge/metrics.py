@@ -68,11 +68,11 @@ def as_numbers(labels: ArrayLike, name: str) -> NDArray[np.int64]:
         values = np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"{name} must be a list of at least one label, got shape {values.shape}")
-    is_missing = ~np.isfinite(values) if values.dtype.kind in "fc" else np.zeros(len(values), dtype=bool)
+    missing = ~np.isfinite(values) if values.dtype.kind in "fc" else np.zeros(len(values), dtype=bool)
     if values.dtype.kind == "O":
-        is_missing[:] = [_is_missing(value) for value in values]
-    if is_missing.any():
-        row = int(is_missing.argmax())
+        missing[:] = [is_missing(value) for value in values]
+    if missing.any():
+        row = int(missing.argmax())
         raise ValueError(f"{name} has {values[row]} in row {row}; every row needs a label")
     try:
         return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
@@ -81,8 +81,8 @@ def as_numbers(labels: ArrayLike, name: str) -> NDArray[np.int64]:
         return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether a label is None or, as in any library, does not equal itself."""
+def is_missing(value: Any) -> bool:
+    """Return whether a label is None or, as in any library, does not equal itself."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA is neither true nor false

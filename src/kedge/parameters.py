@@ -60,6 +60,15 @@ MSGL_RULES: dict[str, list[Any]] = SGL_RULES | {
     "scale": [StrOptions(set(SCALES)), list, tuple, dict],
 }
 
+CLASSIFIER_RULES: dict[str, list[Any]] = {
+    name: MSGL_RULES[name]
+    for name in ("views", "scale", "n_anchors", "n_init", "random_state", "n_jobs", "verbose", "scratch_folder")
+} | {
+    "new_classes": [StrOptions({"auto"}), None],
+    "class_prior": ["array-like", None],
+    "keep_labels": ["boolean"],
+}
+
 # Parameters that all baselines have; each adds its own.
 BASELINE_RULES: dict[str, list[Any]] = {
     "n_clusters": [COUNT],

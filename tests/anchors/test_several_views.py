@@ -34,3 +34,12 @@ def test_incomplete_means_are_over_the_rows_that_have_the_view(share):
     starts = [np.hstack(incomplete_kmeans(views, observed, 4, np.random.RandomState(seed))) for seed in range(10)]
     gaps = [np.abs(start[:, None] - CENTERS).max(axis=2).min(axis=0).max() for start in starts]
     assert min(gaps) < 0.1
+
+
+def test_an_empty_centre_takes_the_row_that_is_farthest_from_its_own(monkeypatch):
+    rows = np.array([[0.0, 0.0], [0.1, 0.0], [100.0, 0.0], [100.0, 1.0]])
+    seeds = np.array([[0.05, 0.0], [90.0, 0.0], [1e4, 0.0]])
+    monkeypatch.setattr("kedge.anchors.several_views._seeds", lambda *_: [seeds[:, :1], seeds[:, 1:]])
+    views = [rows[:, :1], rows[:, 1:]]
+    centers = np.hstack(incomplete_kmeans(views, np.ones((4, 2), dtype=bool), 3, np.random.RandomState(0)))
+    np.testing.assert_allclose(centers, [[0.05, 0.0], [100.0, 0.0], [100.0, 1.0]])

@@ -130,8 +130,11 @@ def incomplete_kmeans(
     mask = observed.astype(np.float64)
     centers = _seeds(views, observed, n_anchors, random_state)
     labels = np.full(len(mask), -1)
+    lengths = np.stack([row_norms(view, squared=True) for view in views])
     for _ in range(MAX_ROUNDS):
         distances = _distances(views, mask, centers)
+        # The squared lengths do not change which centre is nearest, but they do change which row is farthest.
+        distances += lengths.sum(axis=0)[:, None]
         new = distances.argmin(axis=1)
         _fill_empty(new, distances, n_anchors)
         if np.array_equal(new, labels):
@@ -176,7 +179,7 @@ def _fill_empty(labels: NDArray[np.intp], distances: NDArray[np.float64], n_anch
     """Give every empty centre the row farthest from its centre, but never the last row of another centre."""
     counts = np.bincount(labels, minlength=n_anchors)
     for empty in np.flatnonzero(counts == 0):
-        own = distances[np.arange(len(labels)), labels] - distances.min(axis=1).mean()
+        own = distances[np.arange(len(labels)), labels]
         row = int(np.where(counts[labels] > 1, own, -np.inf).argmax())
         counts[labels[row]] -= 1
         labels[row] = empty

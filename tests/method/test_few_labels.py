@@ -1,0 +1,263 @@
+"""Classes from a few labels, and which rows are worth one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kedge import MSGL, SGL, SGLClassifier
+from kedge.datasets import make_multiview
+
+
+@parametrize_with_checks([SGLClassifier()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+def hide(y, per_class, seed=0):
+    """Return y with -1 for all but some rows of every class, and these rows."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.choice(np.flatnonzero(y == one), per_class, replace=False) for one in np.unique(y)])
+    known = np.full(len(y), -1)
+    known[rows] = y[rows]
+    return known, rows
+
+
+@pytest.fixture(scope="module")
+def fitted(digits):
+    X, y = digits
+    known, rows = hide(y, 5)
+    return SGLClassifier(random_state=0).fit(X, known), known, rows
+
+
+def test_five_labels_per_class_are_enough_for_digits(digits, fitted):
+    X, y = digits
+    model, known, rows = fitted
+    hidden = known < 0
+    mine = (model.transduction_ == y)[hidden].mean()
+    rival = KNeighborsClassifier(1).fit(X[rows], y[rows]).score(X[hidden], y[hidden])
+    assert mine > 0.95 > rival + 0.05
+
+
+def test_rows_of_the_fit_are_predicted_as_in_the_fit(digits, fitted):
+    X, _ = digits
+    model, known, _ = fitted
+    hidden = known < 0
+    np.testing.assert_array_equal(model.predict(X)[hidden], model.transduction_[hidden])
+    np.testing.assert_allclose(model.predict_proba(X)[hidden], model.label_distributions_[hidden], atol=1e-7)
+    np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
+
+
+def test_probabilities_are_near_the_accuracy(digits, fitted):
+    _, y = digits
+    model, known, _ = fitted
+    hidden = known < 0
+    sure = model.label_distributions_[hidden].max(axis=1)
+    right = (model.transduction_ == y)[hidden]
+    assert abs(sure.mean() - right.mean()) < 0.05
+    doubtful = sure < 0.7
+    assert doubtful.any()
+    assert right[doubtful].mean() < 0.9 < right[~doubtful].mean()
+
+
+LETTERS = np.array(list("abcdefghij"), dtype=object)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        pytest.param(lambda y: np.where(y < 0, None, LETTERS[y]), id="None"),
+        pytest.param(lambda y: np.where(y < 0, "", LETTERS[y]).astype(str), id="empty text"),
+        pytest.param(lambda y: np.where(y < 0, np.nan, LETTERS[y]), id="NaN in text"),
+        pytest.param(lambda y: pd.Series(np.where(y < 0, None, LETTERS[y])), id="series"),
+        pytest.param(lambda y: pd.Series(pd.array(np.where(y < 0, None, y), dtype="Int64")), id="pandas.NA"),
+        pytest.param(lambda y: pd.Series(np.where(y < 0, None, y)).astype("category"), id="categories"),
+        pytest.param(lambda y: np.where(y < 0, np.nan, y.astype(float)), id="NaN"),
+        pytest.param(lambda y: y.tolist(), id="list"),
+    ],
+)
+def test_unknown_labels_may_be_written_in_many_ways(hidden):
+    X, y = make_blobs(200, centers=10, cluster_std=0.3, random_state=0)
+    known, _ = hide(y, 2)
+    model, other = (SGLClassifier(random_state=0).fit(X, one) for one in (known, hidden(known)))
+    assert len(other.classes_) == 10
+    np.testing.assert_array_equal(np.searchsorted(other.classes_, other.transduction_), model.transduction_)
+
+
+def test_given_labels_are_kept_unless_they_may_be_overruled(digits):
+    X, y = digits
+    known, rows = hide(y, 20)
+    wrong = rows[::20]
+    known[wrong] = (y[wrong] + 1) % 10
+    kept = SGLClassifier(random_state=0).fit(X, known)
+    np.testing.assert_array_equal(kept.transduction_[rows], known[rows])
+    overruled = SGLClassifier(keep_labels=False, random_state=0).fit(X, known)
+    assert (overruled.transduction_[wrong] == y[wrong]).mean() > 0.7
+
+
+def test_wrong_labels_do_little_harm_and_are_named(digits):
+    X, y = digits
+    known, rows = hide(y, 30)
+    rng = np.random.default_rng(0)
+    wrong = rng.choice(rows, len(rows) // 5, replace=False)
+    noisy = known.copy()
+    noisy[wrong] = (y[wrong] + rng.integers(1, 10, len(wrong))) % 10
+    hidden = known < 0
+    model = SGLClassifier(random_state=0).fit(X, noisy)
+    clean = SGLClassifier(random_state=0).fit(X, known)
+    assert (model.transduction_ == y)[hidden].mean() > (clean.transduction_ == y)[hidden].mean() - 0.02
+    named = model.label_disagreement_
+    assert np.isin(wrong, named).mean() > 0.9
+    assert np.isin(named, wrong).mean() > 0.9
+    assert np.isin(named, rows).all()
+    assert len(clean.label_disagreement_) < 0.05 * len(rows)
+
+
+def test_clusters_without_labels_become_classes(digits):
+    X, y = digits
+    known, _ = hide(y, 10)
+    known[np.isin(known, [3, 6, 7])] = -1
+    model = SGLClassifier(new_classes="auto", random_state=0).fit(X, known)
+    assert model.classes_[:7].tolist() == [0, 1, 2, 4, 5, 8, 9]
+    assert len(model.classes_) >= 10
+    for missing in (3, 6, 7):
+        found, counts = np.unique(model.transduction_[y == missing], return_counts=True)
+        best = found[counts.argmax()]
+        assert best > 9
+        assert (y[model.transduction_ == best] == missing).mean() > 0.8
+    text = np.where(known < 0, "", LETTERS[known])
+    named = SGLClassifier(new_classes="auto", random_state=0).fit(X, text)
+    assert named.classes_[7:10].tolist() == ["new 1", "new 2", "new 3"]
+
+
+def test_no_class_is_new_if_all_clusters_have_labels():
+    X, y = make_blobs(300, centers=4, cluster_std=0.5, random_state=1)
+    known, _ = hide(y, 3)
+    model = SGLClassifier(new_classes="auto", random_state=0).fit(X, known)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    assert (model.transduction_ == y).mean() > 0.95
+
+
+def test_a_prior_moves_the_sizes_of_classes_towards_it():
+    X, y = make_blobs([700, 100], centers=[[0, 0], [2.5, 0]], random_state=0)
+    known, _ = hide(y, 2)
+    sizes = [
+        (SGLClassifier(class_prior=prior, random_state=0).fit(X, known).transduction_ == 1).mean()
+        for prior in ([0.3, 0.7], [0.95, 0.05])
+    ]
+    assert sizes[0] > sizes[1]
+
+
+def test_minus_one_and_another_number_are_two_classes():
+    X, y = make_moons(100, noise=0.05, random_state=0)
+    with pytest.warns(UserWarning, match="both are classes"):
+        model = SGLClassifier(random_state=0).fit(X, np.where(y == 1, 1, -1))
+    assert model.classes_.tolist() == [-1, 1]
+
+
+def test_views_of_every_form(subtests):
+    views, y = make_multiview(400, n_clusters=4, n_views=3, n_features=(10, 20, 5), missing=0.2, random_state=0)
+    known, _ = hide(y, 3)
+    joined = np.hstack(views)
+    for X, parameters in ((views, {}), (dict(zip("abc", views, strict=True)), {}), (joined, {"views": [10, 20, 5]})):
+        with subtests.test(kind=type(X).__name__):
+            model = SGLClassifier(random_state=0, **parameters).fit(X, known)
+            assert (model.transduction_ == y).mean() > 0.9
+            assert (model.predict(X) == y).mean() > 0.9
+
+
+def test_rows_on_disk_sparse_rows_and_dask_give_the_same_classes(digits, fitted, tmp_path, subtests):
+    model, known, _ = fitted
+    X, _ = digits
+    np.save(tmp_path / "digits.npy", X)
+    da = pytest.importorskip("dask.array")
+    for kind, rows in (("disk", tmp_path / "digits.npy"), ("dask", da.from_array(X, chunks=(500, -1)))):
+        with subtests.test(kind=kind):
+            other = SGLClassifier(random_state=0).fit(rows, known)
+            np.testing.assert_array_equal(other.transduction_, model.transduction_)
+            np.testing.assert_array_equal(other.predict(rows), model.predict(X))
+            np.testing.assert_array_equal(other.label_disagreement_, model.label_disagreement_)
+    other = SGLClassifier(scale="none", random_state=0).fit(sparse.csr_array(X), known)
+    assert (other.transduction_ == model.transduction_).mean() > 0.95
+
+
+def test_it_works_in_pipelines_searches_and_cross_validation():
+    X, y = make_blobs(300, centers=3, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), SGLClassifier(random_state=0))
+    assert cross_val_score(pipeline, X, y, cv=3).min() > 0.85
+    search = GridSearchCV(SGLClassifier(random_state=0), {"scale": ["none", "zscore"]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.85
+
+
+def test_threads_change_nothing(digits, fitted):
+    model, known, _ = fitted
+    one = SGLClassifier(random_state=0, n_jobs=1).fit(digits[0], known)
+    np.testing.assert_array_equal(one.label_distributions_, model.label_distributions_)
+
+
+@pytest.mark.parametrize(
+    ("y", "parameters", "message"),
+    [
+        ([-1] * 40, {}, "y has no label"),
+        ([None] * 40, {}, "y has no label"),
+        ([0, 1] * 20, {"class_prior": [1.0]}, "class_prior must hold a positive number for each of the 2 classes"),
+        ([0, 1] * 20, {"class_prior": [1.0, -1.0]}, "class_prior must hold a positive number"),
+        ([0, 1] * 20, {"class_prior": [1, 1], "new_classes": "auto"}, "leave out class_prior or new_classes"),
+        (["a", 1] * 20, {}, "y mixes text with other labels, such as 1"),
+        ([0.5, 1.5, np.nan, 2.0] * 10, {}, "Unknown label type"),
+        ([0, 1] * 19, {}, "inconsistent numbers of samples"),
+    ],
+)
+def test_bad_labels_and_priors_are_refused_clearly(y, parameters, message):
+    X, _ = make_blobs(40, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        SGLClassifier(**parameters).fit(X, y)
+
+
+def test_a_fit_does_not_change_the_parameters(fitted):
+    model, _, _ = fitted
+    assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("make", [SGL, MSGL])
+def test_rows_to_label_are_spread_over_the_clusters(make):
+    X, y = make_blobs(600, centers=6, cluster_std=0.4, random_state=2)
+    rows = make(6, random_state=0).fit(X).rows_to_label(6)
+    assert sorted(y[rows]) == list(range(6))
+
+
+def test_rows_to_label_beat_twice_as_many_random_rows(digits):
+    X, y = digits
+    asked = SGL(10, random_state=0).fit(X).rows_to_label(15)
+    assert len(set(asked.tolist())) == 15
+
+    def accuracy(rows):
+        known = np.full(len(y), -1)
+        known[rows] = y[rows]
+        return (SGLClassifier(random_state=0).fit(X, known).transduction_ == y).mean()
+
+    random = [accuracy(np.random.default_rng(seed).choice(len(y), 30, replace=False)) for seed in range(3)]
+    assert accuracy(asked) > np.mean(random)
+
+
+def test_rows_to_label_leave_out_what_has_a_label(fitted):
+    model, _, rows = fitted
+    assert not np.isin(model.rows_to_label(40), rows).any()
+
+
+@pytest.mark.parametrize("n_rows", [0, 2.5, "all"])
+def test_rows_to_label_refuse_what_is_no_count(fitted, n_rows):
+    with pytest.raises((ValueError, TypeError), match="n_rows"):
+        fitted[0].rows_to_label(n_rows)
