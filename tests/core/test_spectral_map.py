@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.linalg import block_diag
 
 from kedge.core.driver_step import spectral_map
@@ -61,3 +62,16 @@ def test_large_graphs_have_the_singular_vectors_of_small_ones(n_blocks):
     np.testing.assert_allclose(found @ found.T, right[:6].T @ right[:6] / 2, atol=1e-7)
     embedding = graph @ result.row_map
     np.testing.assert_allclose(embedding.T @ embedding, np.eye(6) / 2, atol=1e-8)
+
+
+def test_close_eigenvalues_need_no_full_decomposition(monkeypatch):
+    # Rows between neighbours on a line: the leading eigenvalues crowd together below one.
+    n_anchors = 700
+    left = np.arange(n_anchors - 1)
+    ends = np.column_stack([left, left + 1]).ravel()
+    rows = sparse.csr_array((np.full(len(ends), 0.5), (np.repeat(left, 2), ends)), shape=(len(left), n_anchors))
+    gram, sums = sparse.csr_array(rows.T @ rows), np.asarray(rows.sum(axis=0))
+    expected = spectral_map(gram.toarray(), sums, 100)  # so many are computed by the full decomposition
+    monkeypatch.setattr("kedge.core.driver_step.linalg.eigh", None)
+    found = spectral_map(gram, sums, 8)
+    np.testing.assert_allclose(found.singular_values, expected.singular_values[:8], atol=1e-9)
