@@ -22,8 +22,8 @@ _NOISE = 1e-12
 _LARGE_ORDER = 600
 # If eigenvalues are so close that Lanczos needs more restarts than this, the full decomposition is faster.
 _MOST_RESTARTS = 50
-# Vectors that Lanczos keeps. ARPACK's own choice, 20 for few eigenvectors, may not tell apart eigenvalues that are close
-# to each other, as in data without clusters; all of them then take minutes instead of half a second.
+# Vectors that Lanczos keeps. With 20, as ARPACK itself would have it, eigenvalues that are close to each other may not
+# be told apart, as in data without clusters; the full decomposition then takes minutes instead of half a second.
 _LANCZOS_VECTORS = 64
 
 
