@@ -38,7 +38,10 @@ class UmapKMeans:
 def subspace_clusterers(n_anchors, dim):
     """Return clusterers for linear subspaces: ours with several numbers of anchors, and two that grow faster with n."""
     clusterers = {
-        f"kedge SGL, signed, {m} anchors": lambda k, seed, m=m: SGL(k, signed=True, n_anchors=m, random_state=seed)
+        f"kedge SGL, signed{how}, {m} anchors": lambda k, seed, m=m, partition=partition: SGL(
+            k, signed=True, partition=partition, n_anchors=m, random_state=seed
+        )
+        for partition, how in (("communities", ""), ("spectral", ", spectral"))
         for m in n_anchors
     }
     most = max(n_anchors)

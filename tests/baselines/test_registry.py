@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.paper.plan import expand_grid
 from kedge import baselines
+from kedge.kernels.selection import default_threads
 from kedge.baselines.base import MultiViewBaseline
 
 METHODS = baselines.available()
@@ -58,6 +59,7 @@ def test_the_page_on_baselines_says_what_the_registry_says(subtests):
             cells = [cell.strip() for cell in row.strip("|").split("|")]
             assert cells[2].startswith(method.title)
             assert cells[3] == method.cost
-            # Buffers of threads count too, and machines differ in their number.
-            assert 0.4 < int(cells[4].replace(",", "")) / method.largest_n < 2.5
+            # The page has the figures of two threads, whose buffers count too.
+            near = 1.02 if default_threads() == 2 else 2.5
+            assert 1 / near < int(cells[4].replace(",", "")) / method.largest_n < near
             assert (cells[5] == "predict") == method.predicts

@@ -48,7 +48,7 @@ def test_no_number_is_left_that_nothing_checks():
 
 def test_numbers_in_words():
     text = " ".join(prose().split())
-    assert f"on all {WORDS[len(data.SETS)]} data sets that we recorded" in text
+    assert f"on {WORDS[len(data.SETS)]} data sets" in text
     assert f"the best of all {WORDS[len(summary.RIVALS)]} rivals" in text
     runs = records.read(records.RECORDS)
     assert {len(seeds) for by_method in runs.values() for seeds in by_method.values()} == {5}
