@@ -32,9 +32,6 @@ from kedge.msgl import MSGL
 from kedge.parameters import CLASSIFIER_RULES, checked_fit
 from kedge.partition.communities import cut_tree
 
-# Attributes of the fit of the graph that the classifier does not keep: they describe clusters only.
-_OF_CLUSTERS = ("embedding_", "view_prior_", "view_weights_", "view_weights_history_")
-
 
 class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimator):
     """Classify rows from a few labels, through the graph between rows and anchors.
@@ -74,10 +71,10 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
         What ``predict`` and ``label_disagreement_`` use: the scores of the classes on anchors and communities, a factor
         for the size of each class, the number of the class of each labelled row, and that of each community that is
         (part of) a new class, -1 for all others.
-    graph_, anchors_, anchor_labels_, community_shares_, tree_, n_clusters_, n_communities_, scalings_
+    graph_, anchors_, anchor_labels_, embedding_, anchor_embedding_, tree_, n_clusters_, n_communities_, scalings_
         The graph and its clusters, as in :class:`kedge.SGL`, and so are all attributes that are not listed here.
-    view_names_ : list of str
-        Names of the views.
+    view_names_, view_weights_, view_weights_history_, view_prior_
+        The views and how much each counts, as in :class:`kedge.MSGL`.
     n_features_in_ : int
         Number of features of all views.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -181,7 +178,7 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
             )
         prior = None if self.class_prior is None else checked_prior(self.class_prior, len(classes))
         graph = self._fit_graph(views, len(classes))
-        kept = {name: value for name, value in vars(graph).items() if name.endswith("_") and name not in _OF_CLUSTERS}
+        kept = {name: value for name, value in vars(graph).items() if name.endswith("_")}
         with one_thread_per_library():
             found = _learn_classes(graph, known, classes, self.new_classes is not None, prior)
         self.__dict__.update(kept | found)

@@ -29,7 +29,13 @@ __all__ = ["ModelFileError", "load", "save"]
 
 _FORMAT, _VERSION, _DESCRIPTION = "kedge model", 1, "model.json"
 _LIBRARIES = ("kedge", "numpy", "scipy", "scikit-learn")
-_MODULES = {"SGL": "sgl", "MSGL": "msgl", "PublishedSGL": "published", "PublishedMSGL": "published"}
+_MODULES = {
+    "SGL": "sgl",
+    "MSGL": "msgl",
+    "SGLClassifier": "classifier",
+    "PublishedSGL": "published",
+    "PublishedMSGL": "published",
+}
 
 # How large the parts of a file may be. All members together, unless the caller of ``load`` says otherwise:
 _MOST_BYTES = 16 * 2**30
@@ -72,7 +78,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : SGL, MSGL or baseline
+    model : SGL, MSGL, SGLClassifier or baseline
         The model; its parameters and attributes are stored, functions such as ``callback`` are left out with a warning.
     path : path
         Where to save it; the name usually ends in ``.kedge``.
@@ -94,7 +100,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     name = type(model).__name__
     # A subclass has code of its own, which a file cannot hold.
     if _class_named(name) is not type(model):
-        names = ", ".join(["SGL", "MSGL", *(method.name for method in import_module("kedge.baselines").available())])
+        names = ", ".join(
+            ["SGL", "MSGL", "SGLClassifier", *(method.name for method in import_module("kedge.baselines").available())]
+        )
         raise TypeError(f"model is a {name}, which cannot be saved; these can: {names}")
     given = model.get_params(deep=False)
     held = {key: value for key, value in vars(model).items() if key not in given}
@@ -140,7 +148,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = _MOST_BYTES) -> Any:
 
     Returns
     -------
-    model : SGL, MSGL or baseline
+    model : SGL, MSGL, SGLClassifier or baseline
         The model as it was saved.
 
     Raises

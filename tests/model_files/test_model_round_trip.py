@@ -241,3 +241,14 @@ def test_part_of_an_array_keeps_the_order_of_its_axes(tmp_path):
     assert copy.anchors[0].flags.f_contiguous
     assert copy.anchors[1].flags.c_contiguous
     np.testing.assert_array_equal(copy.anchors[0], by_columns)
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2], ["ant", "bee", "cat"]])
+def test_classifiers_come_back(names, tmp_path):
+    y = np.array([None] * 45, dtype=object)
+    y[::5] = np.array(names, dtype=object)[np.arange(9) % 3]
+    model = kedge.SGLClassifier(random_state=0).fit(X, y)
+    assert_round_trip(model, tmp_path, X[:20])
+    copy = through_file(model, tmp_path)
+    np.testing.assert_array_equal(copy.label_disagreement_, model.label_disagreement_)
+    np.testing.assert_array_equal(copy.rows_to_label(5), model.rows_to_label(5))
