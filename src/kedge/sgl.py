@@ -61,7 +61,8 @@ class SGL(AnchorGraphClusterer):
     structure : {"soft", "exact"}, default="soft"
         "exact": ``graph_`` has exactly ``n_clusters`` connected components and ``labels_`` are those components.
     signed : bool, default=False
-        Mirror the anchors, so that x and -x are in one subspace. For linear subspaces through the origin.
+        Mirror the anchors, so that x and -x are in one subspace. For linear subspaces through the origin, best with
+        ``partition="spectral"``.
     n_neighbors : int, default=1
         How many nearest anchors decide, by majority, with ``predict_with="anchors"``.
     predict_with : {"graph", "anchors"}, default="graph"

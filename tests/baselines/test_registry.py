@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks.paper.plan import expand_grid
 from kedge import baselines
-from kedge.kernels.selection import default_threads
 from kedge.baselines.base import MultiViewBaseline
+from kedge.kernels.selection import default_threads
 
 METHODS = baselines.available()
 

@@ -19,8 +19,8 @@ def cells_of(page):
 def test_missing_views(share):
     output = (ROOT / "benchmarks/multi_view/results/missing.txt").read_text(encoding="utf-8")
     figure = r"\d+\.\d ± \d\.\d"
-    printed = [re.findall(figure, line) for line in output.splitlines() if line.startswith(share)]
-    assert [cell for cell in cells_of("missing_views.md")[share] if cell] == sum(printed, [])
+    printed = [cell for line in output.splitlines() if line.startswith(share) for cell in re.findall(figure, line)]
+    assert [cell for cell in cells_of("missing_views.md")[share] if cell] == printed
 
 
 @pytest.mark.parametrize("n_anchors", ["100", "300", "1,000"])

@@ -1,0 +1,1 @@
+"""Classes from a few labels, and from pairs of rows."""
