@@ -1,0 +1,1 @@
+"""What a few labels or pairs of rows add to a clustering."""
