@@ -49,7 +49,9 @@ def named(name):
 
 SETS = {
     "tr11": lambda: named("tr11"),
+    "tr41": lambda: named("tr41"),
     "tr45": lambda: named("tr45"),
+    "wine": lambda: load_wine(return_X_y=True),
     "breast-cancer": lambda: load_breast_cancer(return_X_y=True),
     "digits": lambda: load_digits(return_X_y=True),
     "digits, odd and even": lambda: digits_by(np.arange(10) % 2),
@@ -59,10 +61,8 @@ SETS = {
 }
 # Sets on which no constant of pairs was settled.
 NEW_SETS = {
-    "wine": lambda: load_wine(return_X_y=True),
     "circles": lambda: make_circles(1000, noise=0.08, factor=0.5, random_state=0),
     "digits, round or not": lambda: digits_by([1, 0, 0, 0, 0, 0, 1, 0, 1, 1]),
-    "tr41": lambda: named("tr41"),
     "citeseer": lambda: named("citeseer"),
 }
 QUICK_SETS = ("wine",)

@@ -17,7 +17,7 @@ from kedge.core.labels import number_by_first_rows
 from kedge.core.rows import canonical_rows
 from kedge.kernels.contract import CommunityGraph, Labels
 from kedge.kernels.selection import choose_kernel
-from kedge.partition.pairs import PairEvidence
+from kedge.partition.pairs import PairEvidence, Pull
 
 # The algorithm is compiled here because igraph and leidenalg are under the GPL and graspologic-native takes lists of
 # string triples. NetworKit's parallel Leiden gives another result in every run.
@@ -192,9 +192,10 @@ def best_hierarchy(
     for labels in (first, *(labels for labels in more if labels.max() + 1 >= n_clusters)):
         found = Hierarchy(labels, resolution, merge_tree(graph, labels, resolution, evidence))
         merged = found.at(n_clusters)
-        score = modularity(graph, merged, MERGE_SHARE * resolution)
-        if evidence is not None:
-            score += float(evidence.between(merged).trace())
+        pull = None if evidence is None else evidence.between(merged)
+        score = modularity(graph, merged, MERGE_SHARE * resolution * (1.0 if pull is None else pull.chance))
+        if pull is not None:
+            score += float(pull.weights.trace())
         if score > most + _ROUNDING:
             best, most = found, score
     assert best is not None
@@ -286,11 +287,11 @@ def merge_dense_pairs(
     masses: Masses,
     resolution: float,
     joined_share: float = JOINED_SHARE,
-    pull: NDArray[np.float64] | None = None,
+    pull: Pull | None = None,
 ) -> tuple[Labels, NDArray[np.float64], NDArray[np.float64]]:
     """Merge C communities as :func:`merge_tree` says; with a share of 1, the most densely joined pair merges.
 
-    ``pull`` is what linked rows add to the weights between communities, as a share of all weight.
+    ``pull`` is what linked rows add to the graph.
 
     Return the pairs (merge t makes number C + t), the modularity each merge loses, and how densely each pair was
     joined: the weight between the two over what chance would put there.
@@ -298,9 +299,10 @@ def merge_dense_pairs(
     count, all_weight, all_mass = len(masses), float(between.sum()) or 1.0, float(masses.sum()) or 1.0
     weights, masses, numbers = between / all_weight, masses / all_mass, np.arange(count)
     penalty = resolution * all_mass / all_weight
+    charge = MERGE_SHARE * penalty * (1.0 if pull is None else pull.chance)
     np.fill_diagonal(weights, 0.0)
     # What decides is the weight and the pull together; the losses that are returned are of the graph alone.
-    pulled = weights if pull is None else weights + pull
+    pulled = weights if pull is None else weights + pull.weights
     summed = (weights,) if pull is None else (weights, pulled)
     expected = np.maximum(np.outer(masses, masses), np.finfo(np.float64).tiny)
     alive = ~np.eye(count, dtype=bool)
@@ -309,7 +311,7 @@ def merge_dense_pairs(
     for step in range(n_merges):
         density = np.where(alive, pulled / expected, -np.inf)
         allowed = density >= min(joined_share * density.max(), density.max())
-        loss = np.where(allowed & alive, MERGE_SHARE * penalty * expected - pulled, np.inf)
+        loss = np.where(allowed & alive, charge * expected - pulled, np.inf)
         first, second = divmod(int(loss.argmin()), count)
         pairs[step] = numbers[first], numbers[second]
         losses[step] = 2.0 * (penalty * expected[first, second] - weights[first, second])

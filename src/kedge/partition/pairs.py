@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ Rows = NDArray[np.int64]
 
 # A pair weighs as much as this many rows in the graph. With less, one pair in a hundred rows rarely changes which
 # communities merge; with more, a single pair whose row is in the wrong community merges two classes. Settled with
-# labels on tr11, breast-cancer, moons, digits by odd and even, and drawn blobs.
+# labels on tr11, tr41, tr45, wine, breast-cancer, moons, digits (by odd and even, too) and drawn blobs.
 ROWS_PER_PAIR = 10.0
 # Problems of one kind that are listed, and rows that are named as too many to keep apart.
 _MOST_LISTED, _MOST_NAMED = 5, 12
@@ -39,24 +39,36 @@ class Pairs:
         return int(self.colouring.max(initial=0)) + 1
 
 
+class Pull(NamedTuple):
+    """What pairs add to the weights between groups of nodes, and the factor by which chance accounts for more."""
+
+    weights: NDArray[np.float64]
+    chance: float
+
+
 @dataclass(frozen=True)
 class PairEvidence:
-    """What pairs say about groups of nodes of a graph, in the unit of its weights."""
+    """What pairs say about groups of nodes of a graph.
+
+    A must-link is one more edge of the graph: it adds to the weight between groups, and to the weight that chance would
+    put between any two. Without the latter, many pairs would merge large groups whatever they say. A cannot-link takes
+    the weight of an edge away.
+    """
 
     members: sparse.csr_array  # How much each row of a pair belongs to each node: shape (n_paired_rows, n_nodes).
     must_link: Rows  # Places in ``members``.
     cannot_link: Rows
     weight: float  # Of a pair, as a share of all weight of the graph.
 
-    def between(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the weight that pairs add between groups of nodes; cannot-links take it away."""
+    def between(self, labels: NDArray[np.int64]) -> Pull:
+        """Return what pairs add between groups of nodes, as shares of all weight of the graph."""
         count = int(labels.max()) + 1
         own = np.asarray(self.members @ np.eye(count)[labels]).argmax(axis=1)
         added = np.zeros((count, count))
         for places, sign in ((self.must_link, 1.0), (self.cannot_link, -1.0)):
             ends = own[places]
             np.add.at(added, (ends[:, 0], ends[:, 1]), sign * self.weight / 2)
-        return added + added.T
+        return Pull(added + added.T, 1.0 + self.weight * len(self.must_link))
 
 
 def evidence_of(pairs: Pairs, members: sparse.csr_array, n_rows: int) -> PairEvidence:
