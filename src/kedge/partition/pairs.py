@@ -15,9 +15,10 @@ from kedge.partition.colouring import Conflicts, cannot_be_coloured, colour, lea
 Rows = NDArray[np.int64]
 
 # A pair weighs as much as this many rows in the graph. With less, one pair in a hundred rows rarely changes which
-# communities merge; with more, a single pair whose row is in the wrong community merges two classes. Settled with
-# labels on tr11, tr41, tr45, wine, breast-cancer, moons, digits (by odd and even, too) and drawn blobs.
-ROWS_PER_PAIR = 10.0
+# communities merge; from 10 on, a single pair whose row is in the wrong community may merge two classes. Settled with
+# labels on tr11, tr41, tr45, wine, breast-cancer, moons, digits (by odd and even, too) and drawn blobs, where 4 to 10
+# do much the same.
+ROWS_PER_PAIR = 7.0
 # Problems of one kind that are listed, and rows that are named as too many to keep apart.
 _MOST_LISTED, _MOST_NAMED = 5, 12
 
