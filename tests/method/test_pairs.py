@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from kedge import MSGL, SGL
 from kedge.metrics import nmi
+from kedge.partition import colouring
 from kedge.partition.colouring import place_groups
 
 X, Y = make_blobs(90, n_features=5, centers=4, cluster_std=3.0, random_state=0)
@@ -100,6 +101,23 @@ def test_few_pairs_find_odd_and_even_digits():
     assert nmi((y % 2)[others], model.labels_[others]) > 0.5 > 0.1 > alone
 
 
+def test_pairs_help_where_anchors_are_cut_instead_of_rows():
+    rows, y = make_blobs(5000, n_features=12, centers=12.0 * np.eye(6, 12), random_state=0)
+    must = drawn_pairs(y // 2, 50, 0, same=True)
+    others = np.setdiff1d(np.arange(len(y)), must)
+    model = SGL(3, random_state=0, n_init=1).fit(rows, must_link=must)
+    assert nmi((y // 2)[others], model.labels_[others]) == pytest.approx(1.0)
+
+
+def test_a_row_that_only_its_pair_explains_is_not_sure():
+    rows, y = make_blobs(200, centers=[(0, 0), (20, 0)], random_state=0)
+    pair = [int(np.flatnonzero(y == 0)[0]), int(np.flatnonzero(y == 1)[0])]
+    model = SGL(2, random_state=0).fit(rows, must_link=[pair])
+    assert model.labels_[pair[0]] == model.labels_[pair[1]]
+    assert nmi(y, model.labels_) > 0.9
+    assert sorted(model.confidence_[pair]) == pytest.approx([0.0, 1.0], abs=0.01)
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_without_pairs_nothing_changes(options):
     plain = SGL(random_state=0, **options).fit(X)
@@ -174,6 +192,12 @@ def test_an_odd_ring_of_cannot_links_names_its_rows_alone():
     ring = [(10, 11), (11, 12), (12, 13), (13, 14), (14, 10)]
     with pytest.raises(ValueError, match=r"needs more than 2 clusters.*rows 10, 11, 12, 13, 14;"):
         SGL(2, random_state=0).fit(X, cannot_link=[*ring, (14, 20), (20, 21), (40, 41)])
+
+
+def test_cannot_links_that_are_too_entangled_are_refused_without_a_claim(monkeypatch):
+    monkeypatch.setattr(colouring, "_MOST_TRIED", 3)
+    with pytest.raises(ValueError, match="no way was found to keep its rows apart in 3 clusters"):
+        SGL(3, random_state=0).fit(X, cannot_link=[(a, b) for a in range(5) for b in range(a)])
 
 
 def test_all_problems_are_named_at_once():

@@ -62,8 +62,11 @@ def least_colouring(apart: Conflicts) -> Labels:
 
 
 def cannot_be_coloured(apart: Conflicts, n_clusters: int) -> list[int] | None:
-    """Return groups that so few clusters cannot keep apart, no more of them than needed; None if they can."""
-    if colour(apart, n_clusters) is not None:
+    """Return groups that so few clusters cannot keep apart, no more of them than needed; None if they can.
+
+    Raises SearchTooLongError where neither is found.
+    """
+    if _colour(apart, n_clusters) is not None:
         return None
     _, core = _peel(apart, n_clusters, np.zeros(len(apart)))
     at_fault = next((part for part in _parts(apart, core) if _fails(apart, part, n_clusters)), core)
@@ -76,9 +79,13 @@ def cannot_be_coloured(apart: Conflicts, n_clusters: int) -> list[int] | None:
 
 
 def _fails(apart: Conflicts, groups: list[int], n_clusters: int) -> bool:
+    """Return whether it is sure that these groups alone cannot be kept apart."""
     place = {group: number for number, group in enumerate(groups)}
     among = [{place[other] for other in apart[group] if other in place} for group in groups]
-    return colour(among, n_clusters) is None
+    try:
+        return _colour(among, n_clusters) is None
+    except SearchTooLongError:
+        return False
 
 
 def _colour(apart: Conflicts, n_clusters: int, scores: NDArray[np.float64] | None = None) -> Labels | None:
@@ -135,13 +142,14 @@ def _search(
 ) -> Labels | None:
     """Colour connected groups by trying, taking back choices that lead nowhere; None if there is no way.
 
-    If clusters are ``alike``, of those not yet used only the first is tried.
+    If clusters are ``alike``, of those not yet used only the first is tried, and groups with most neighbours go first.
     """
     n_clusters, place = scores.shape[1], {group: number for number, group in enumerate(groups)}
     neighbours = [[place[other] for other in apart[group] if other in place] for group in groups]
     taken = np.zeros((len(groups), n_clusters), dtype=np.int64)  # by how many neighbours
     labels = np.full(len(groups), -1, dtype=np.int64)
-    sure, orders = certainty[groups], np.argsort(-scores[groups], axis=1, kind="stable")
+    sure = np.array([len(others) for others in neighbours]) if alike else certainty[groups]
+    orders = np.argsort(-scores[groups], axis=1, kind="stable")
     steps: list[tuple[int, list[int]]] = []  # groups in order of their choice, and what each may still try
     n_tried = 0
 

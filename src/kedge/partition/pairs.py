@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kedge.partition.colouring import Conflicts, cannot_be_coloured, colour, least_colouring
+from kedge.partition.colouring import Conflicts, SearchTooLongError, cannot_be_coloured, colour, least_colouring
 
 Rows = NDArray[np.int64]
 
@@ -175,7 +175,13 @@ def _chain(must: Rows, start: int, end: int) -> list[int]:
 
 def _too_few_clusters(apart: Conflicts, n_clusters: int, rows: Rows, group_of: Rows, cannot: Rows) -> list[str]:
     """Say which rows the cannot-links keep apart in more than that many clusters."""
-    groups = cannot_be_coloured(apart, n_clusters)
+    try:
+        groups = cannot_be_coloured(apart, n_clusters)
+    except SearchTooLongError:
+        return [
+            f"cannot_link is so entangled that no way was found to keep its rows apart in {n_clusters} clusters; allow "
+            "more clusters, or leave out some of its pairs"
+        ]
     if groups is None:
         return []
     in_cannot = np.isin(rows, cannot)
