@@ -26,7 +26,7 @@ from kedge.engines.contract import Engine
 from kedge.engines.local import GraphRows
 from kedge.partition.cluster_count import CountEvidence, count_clusters
 from kedge.partition.colouring import place_groups
-from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree
+from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree, merge_tree
 from kedge.partition.pairs import Pairs, evidence_of
 from kedge.user_warnings import warn_convergence
 
@@ -154,7 +154,9 @@ def find_layers(
     if alike:
         found = Hierarchy(np.zeros(graph.shape[0], np.int64), 1.0, np.empty((0, 4)))
     else:
-        found = best_hierarchy(graph, min(n_clusters, graph.shape[0]), 1.0, seed, n_threads=n_threads, evidence=linked)
+        found = best_hierarchy(graph, min(n_clusters, graph.shape[0]), 1.0, seed, n_threads=n_threads)
+        if linked is not None:  # The communities are those of the graph alone; pairs decide how they merge.
+            found = replace(found, tree=merge_tree(graph, found.labels, found.resolution, linked))
     one_hot = np.eye(found.n_communities)[found.labels]
     shares = np.zeros((len(digest.column_sums), found.n_communities))
     shares[used] = one_hot if member is None else (member.T @ one_hot) / digest.column_sums[used][:, None]

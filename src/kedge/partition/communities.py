@@ -173,12 +173,7 @@ class Hierarchy:
 
 
 def best_hierarchy(
-    graph: sparse.csr_array,
-    n_clusters: int,
-    resolution: float,
-    seed: int,
-    n_threads: int = 1,
-    evidence: PairEvidence | None = None,
+    graph: sparse.csr_array, n_clusters: int, resolution: float, seed: int, n_threads: int = 1
 ) -> Hierarchy:
     """Return the communities of the start whose merged clusters, that many of them, have most modularity.
 
@@ -190,12 +185,8 @@ def best_hierarchy(
     more = communities_of_starts(graph, resolution, seeds, n_threads)
     best, most = None, -np.inf
     for labels in (first, *(labels for labels in more if labels.max() + 1 >= n_clusters)):
-        found = Hierarchy(labels, resolution, merge_tree(graph, labels, resolution, evidence))
-        merged = found.at(n_clusters)
-        pull = None if evidence is None else evidence.between(merged)
-        score = modularity(graph, merged, MERGE_SHARE * resolution * (1.0 if pull is None else pull.chance))
-        if pull is not None:
-            score += float(pull.weights.trace())
+        found = Hierarchy(labels, resolution, merge_tree(graph, labels, resolution))
+        score = modularity(graph, found.at(n_clusters), MERGE_SHARE * resolution)
         if score > most + _ROUNDING:
             best, most = found, score
     assert best is not None
