@@ -26,6 +26,7 @@ from kedge.fitted import FittedAnchorGraph
 from kedge.inputs import FLOATS, Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.parameters import checked_count_range, number_or_default, threads_for
+from kedge.partition.pairs import Pairs, checked_pairs
 from kedge.progress import show_progress
 from kedge.readers.arrays import learn_array_scaling, learn_projection
 
@@ -34,8 +35,8 @@ _WITHOUT_EFFECT = ("n_jobs", "verbose", "callback", "scratch_folder", "checkpoin
 _ROWS_HASHED = 8192
 
 
-def fit_identity(estimator: Any, views: Views) -> dict[str, str]:
-    """Return every parameter of an estimator and a digest of all rows, as text, to recognise a fit."""
+def fit_identity(estimator: Any, views: Views, pairs: Pairs | None = None) -> dict[str, str]:
+    """Return every parameter of an estimator and a digest of all rows and pairs, as text, to recognise a fit."""
     parameters = estimator.get_params(deep=False)
     seed = parameters["random_state"]
     if not isinstance(seed, int | np.integer):
@@ -52,6 +53,8 @@ def fit_identity(estimator: Any, views: Views) -> dict[str, str]:
         identity[f"rows of {name}"] = f"{shape}, digest {_digest_of_rows(array)}"
     if views.observed is not None:
         identity["observed"] = _digest_of_rows(views.observed)
+    if pairs is not None:
+        identity["must_link"], identity["cannot_link"] = _in_words(pairs.must_link), _in_words(pairs.cannot_link)
     return identity
 
 
@@ -183,18 +186,21 @@ class AnchorGraphClusterer(
 
     # Fit.
 
-    def _fit_views(self, views: Views) -> Self:
-        """Cluster checked views."""
+    def _fit_views(self, views: Views, must_link: Any = None, cannot_link: Any = None) -> Self:
+        """Cluster checked views; pairs are checked here."""
         random_state = check_random_state(self.random_state)
         n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
         check_counts(views.n_rows, n_clusters, self.n_anchors)
+        count_range = checked_count_range(self.n_clusters_range, views.n_rows)
+        most_clusters = n_clusters or (count_range[1] if count_range else None)
+        pairs = checked_pairs(must_link, cannot_link, views.n_rows, most_clusters)
         # The last digits of long sums depend on the number of threads, and the choice of anchors amplifies them.
         with one_thread_per_library():
             source = self._source(views, self._learn_scalings(views))
             scalings = learn_projection(source, bool(self.signed))
             source = self._source(views, scalings)
-            plan = self._plan(views, scalings, n_clusters)
-            with show_progress(self.verbose) as progress, self._checkpoint_for(views) as checkpoint:
+            plan = replace(self._plan(views, scalings, n_clusters), pairs=pairs)
+            with show_progress(self.verbose) as progress, self._checkpoint_for(views, pairs) as checkpoint:
                 found = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
         self._keep(found, scalings)
         return self
@@ -215,12 +221,12 @@ class AnchorGraphClusterer(
         return [scaling.apply(one.astype(dtype)) for scaling, one in zip(scalings, given, strict=True)]
 
     @contextmanager
-    def _checkpoint_for(self, views: Views) -> Iterator[Checkpoint | None]:
+    def _checkpoint_for(self, views: Views, pairs: Pairs | None) -> Iterator[Checkpoint | None]:
         """Yield the checkpoint of this fit; it is removed when the fit finishes and kept if it does not."""
         if self.checkpoint is None:
             yield None
             return
-        checkpoint = Checkpoint(self.checkpoint, fit_identity(self, views))
+        checkpoint = Checkpoint(self.checkpoint, fit_identity(self, views, pairs))
         try:
             yield checkpoint
             checkpoint.remove()

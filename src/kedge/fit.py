@@ -24,6 +24,7 @@ from kedge.layers import (
     Layers,
     ShareLabels,
     find_layers,
+    honour_pairs,
     label_by_shares,
     label_embedding,
     smooth_shares,
@@ -32,6 +33,7 @@ from kedge.layers import (
 from kedge.loop import IterationReport, LoopResult, iterate, warn_not_settled
 from kedge.partition.cluster_count import structure_prior
 from kedge.partition.communities import merge_tree
+from kedge.partition.pairs import Pairs
 from kedge.progress import Progress
 from kedge.user_warnings import warn_convergence
 
@@ -58,6 +60,7 @@ class FitPlan:
     max_iter: int
     tol: float
     n_threads: int
+    pairs: Pairs | None = None
     callback: Callable[[IterationReport], bool | None] | None = None
     scratch_folder: str | Path | None = None
     checkpoint: Checkpoint | None = None
@@ -137,7 +140,7 @@ def _run_passes(
     plan, layout, n_clusters = setting.plan, setting.layout, setting.plan.n_clusters
 
     def find(digest: Digest, wanted: int | None) -> Layers:
-        return find_layers(engine, digest, layout, wanted, plan.count_range, random_state, plan.n_threads)
+        return find_layers(engine, digest, layout, wanted, plan.count_range, random_state, plan.n_threads, plan.pairs)
 
     if n_clusters is None and plan.beta > 0:
         once = iterate(engine, state, layout, Structure(plan.penalty, 0.0, 1), weighting, 1, plan.tol, callback)
@@ -214,15 +217,20 @@ def _label(
     if plan.partition == "spectral":
         spectrum = spectral_map(result.digest.gram, result.digest.column_sums, count_directions(wanted))
         row_map = spectrum.row_map[layout.anchor_of].astype(setting.source.dtype)
-        labels, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
-        centers = labels.centers
+        embedded, sums = label_embedding(engine, row_map, spectrum.singular_values, wanted, random_state)
+        if plan.pairs is not None:
+            embedded, sums, _ = honour_pairs(engine, plan.pairs, embedded)
+        labels, centers = embedded, embedded.centers
         own = shares_of(layout.fold().T @ sums.support)
         layers = layers_of_clusters(result.digest, own, layers)
-        shares = ShareLabels(own, layers.smoothed)
+        shares = ShareLabels(own, layers.smoothed, embedded.fixed)
     else:
         labels, sums, shares = label_by_shares(engine, layers, layout, wanted)
+        if plan.pairs is not None:
+            labels, sums, order = honour_pairs(engine, plan.pairs, labels)
+            shares = shares.with_clusters(order, labels.fixed)
         spectrum = spectral_map(result.digest.gram, result.digest.column_sums, plan.n_clusters or sums.support.shape[1])
-    warn_of_missing_clusters(sums.support.shape[1], wanted)
+    warn_of_missing_clusters(sums.support.shape[1], wanted, plan.pairs)
     n_kept = plan.n_clusters or sums.support.shape[1]
     support = np.asarray(layout.fold().T @ sums.support)
     weights = result.state.problems[0].weights
@@ -322,6 +330,11 @@ def _exact(
     """Return the attributes that change when the graph is cut into exactly k components."""
     plan, sets = setting.plan, setting.sets
     n_clusters = plan.n_clusters or support.shape[1]
+    if plan.pairs is not None and support.shape[1] < n_clusters:
+        raise ValueError(
+            f"structure='exact' needs a row in each of n_clusters={n_clusters} clusters, but with must_link and "
+            f"cannot_link only {support.shape[1]} hold rows; ask for fewer clusters, or take structure='soft'"
+        )
     options = {"locality": plan.locality, "signed": plan.anchors.signed, "weights": weights, "ridge": setting.ridge}
     exact = exact_structure(
         engine, setting.source, sets.views, labels, soft["anchor_labels_"], support, n_clusters, **options

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.random import RandomState
@@ -16,6 +16,7 @@ from kedge.core.driver_step import Digest
 from kedge.core.labels import (
     ClusterSums,
     EmbeddedLabels,
+    FixedRows,
     cluster_coordinates,
     embedding_centers,
     sampled_rows,
@@ -24,7 +25,9 @@ from kedge.core.labels import (
 from kedge.engines.contract import Engine
 from kedge.engines.local import GraphRows
 from kedge.partition.cluster_count import CountEvidence, count_clusters
-from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree
+from kedge.partition.colouring import place_groups
+from kedge.partition.communities import Hierarchy, best_hierarchy, cut_tree, merge_tree
+from kedge.partition.pairs import Pairs, evidence_of
 from kedge.user_warnings import warn_convergence
 
 Array = NDArray[np.float64]
@@ -73,16 +76,34 @@ class ShareLabels:
 
     shares: NDArray[Any]
     smoothed: NDArray[Any] | None = None
+    fixed: FixedRows | None = None
     needs_views: ClassVar[bool] = False
 
     def of(self, block: RowBlock) -> NDArray[np.int64]:
-        """Return the labels of the rows of a block; ties go to the first cluster."""
-        return np.asarray((block.coefficients @ self.shares).argmax(axis=1), dtype=np.int64)
+        """Return the labels of the rows of a block, unless they are fixed; ties go to the first cluster."""
+        labels = np.asarray((block.coefficients @ self.shares).argmax(axis=1), dtype=np.int64)
+        return labels if self.fixed is None else self.fixed.put(block, labels)
+
+    def scores(self, coefficients: sparse.csr_array) -> Array:
+        """Return the share of each row's weight that each cluster holds."""
+        return np.asarray(coefficients @ self.shares, dtype=np.float64)
+
+    def with_clusters(
+        self, order: NDArray[np.intp], fixed: FixedRows | None, coefficients: Any = None
+    ) -> "ShareLabels":
+        """Return the labels with clusters in this order, those beyond the known ones without shares."""
+        n_more = max(int(order.max()) + 1 - self.shares.shape[1], 0)
+        shares, smoothed = (
+            None if one is None else np.ascontiguousarray(np.pad(one, ((0, 0), (0, n_more)))[:, order])
+            for one in (self.shares, self.smoothed)
+        )
+        assert shares is not None
+        return ShareLabels(shares, smoothed, fixed)
 
     def of_columns(self, layout: ColumnLayout) -> "ShareLabels":
         """Repeat the shares of anchors for their columns."""
         assert self.smoothed is not None
-        return ShareLabels(self.shares[layout.anchor_of], self.smoothed[layout.anchor_of])
+        return ShareLabels(self.shares[layout.anchor_of], self.smoothed[layout.anchor_of], self.fixed)
 
     def confidence(self, block: RowBlock) -> Array:
         """Return how sure the labels are, from 0 to 1: how far the second cluster is behind the row's own."""
@@ -93,6 +114,9 @@ class ShareLabels:
         return np.where(own > 0, np.maximum(1.0 - others.max(axis=1) / np.where(own > 0, own, 1.0), 0.0), 0.0)
 
 
+Labels = TypeVar("Labels", ShareLabels, EmbeddedLabels)
+
+
 def find_layers(
     engine: Engine,
     digest: Digest,
@@ -101,11 +125,12 @@ def find_layers(
     count_range: tuple[int, int] | None,
     random_state: RandomState,
     n_threads: int = 1,
+    pairs: Pairs | None = None,
 ) -> Layers:
     """Find communities of the smaller side of the graph, and merge them.
 
     If there are few rows, the rows are cut: they are joined by ``Z D^-1 Z'`` with the column sums D, so rows that use
-    the same anchors are close. Otherwise the anchors are cut, joined by ``Z'Z``.
+    the same anchors are close. Otherwise the anchors are cut, joined by ``Z'Z``. Pairs of rows have a say in merges.
     """
     seed = int(random_state.randint(np.iinfo(np.int32).max))
     used = np.flatnonzero(digest.column_sums > 0)
@@ -118,18 +143,59 @@ def find_layers(
     graph = _without_diagonal(whole)
     # If all weights are equal up to rounding, there is nothing to cut.
     alike = whole.nnz == whole.shape[0] ** 2 and np.ptp(whole.data) <= _ROUNDING * whole.data.max()
+    linked = None if pairs is None else evidence_of(pairs, _members(engine, layout, pairs, used, member), engine.n_rows)
     evidence = None
     if n_clusters is None:
-        evidence = CountEvidence([1], [1.0]) if alike else count_clusters(graph, seed, count_range, n_threads)
+        if pairs is not None:
+            least, most = count_range or (1, engine.n_rows)
+            count_range = max(least, pairs.least_clusters), most
+        evidence = CountEvidence([1], [1.0]) if alike else count_clusters(graph, seed, count_range, n_threads, linked)
         n_clusters = evidence.counts[0]
     if alike:
         found = Hierarchy(np.zeros(graph.shape[0], np.int64), 1.0, np.empty((0, 4)))
     else:
         found = best_hierarchy(graph, min(n_clusters, graph.shape[0]), 1.0, seed, n_threads=n_threads)
+        if linked is not None:  # The communities are those of the graph alone; pairs decide how they merge.
+            found = replace(found, tree=merge_tree(graph, found.labels, found.resolution, linked))
     one_hot = np.eye(found.n_communities)[found.labels]
     shares = np.zeros((len(digest.column_sums), found.n_communities))
     shares[used] = one_hot if member is None else (member.T @ one_hot) / digest.column_sums[used][:, None]
     return Layers(shares, smooth_shares(shares, digest), found.tree, evidence)
+
+
+def _members(
+    engine: Engine, layout: ColumnLayout, pairs: Pairs, used: NDArray[np.intp], all_rows: sparse.csr_array | None
+) -> sparse.csr_array:
+    """Return the nodes of the graph that rows of pairs belong to: themselves, or their anchors."""
+    if all_rows is not None:
+        ends = np.arange(len(pairs.rows) + 1)
+        return sparse.csr_array((np.ones(len(pairs.rows)), pairs.rows, ends), shape=(len(pairs.rows), engine.n_rows))
+    return sparse.csr_array(sparse.csr_array(engine.take(pairs.rows).astype(np.float64) @ layout.fold())[:, used])
+
+
+def honour_pairs(engine: Engine, pairs: Pairs, labels: Labels) -> tuple[Labels, ClusterSums, NDArray[np.intp]]:
+    """Fix the clusters of all rows in pairs; return the labels, their sums, and the old numbers of the clusters.
+
+    Rows that must be together go to the cluster with the highest sum of their scores, as far as rows that must be apart
+    allow. Clusters are numbered by their first rows again. There are more than before only if rows must be apart in
+    more clusters than the graph has.
+    """
+    coefficients = engine.take(pairs.rows)
+    of_rows = labels.scores(coefficients)
+    scores = np.zeros((len(pairs.apart), of_rows.shape[1]))
+    np.add.at(scores, pairs.group_of, of_rows)
+    while (placed := place_groups(scores, pairs.apart, pairs.colouring)) is None:
+        scores = np.column_stack([scores, np.full(len(scores), scores.min() - 1.0)])
+    # Of the clusters that were added, only those in use count.
+    in_use = np.union1d(np.arange(of_rows.shape[1]), placed)
+    count, clusters = len(in_use), np.searchsorted(in_use, placed)[pairs.group_of]
+    fixed = FixedRows(pairs.rows, clusters)
+    widened = labels.with_clusters(np.arange(count), fixed, coefficients)
+    sums = engine.sum_blocks(partial(sum_clusters, widened, count))
+    kept = sums.order()
+    new_number = np.argsort(np.append(kept, np.setdiff1d(np.arange(count), kept)))
+    renumbered = widened.with_clusters(kept, replace(fixed, clusters=new_number[clusters]), coefficients)
+    return renumbered, ClusterSums(sums.support[:, kept], sums.first_rows[kept]), kept
 
 
 def label_by_shares(
@@ -192,10 +258,11 @@ def label_embedding(
     return labels, ClusterSums(sums.support[:, kept], sums.first_rows[kept])
 
 
-def warn_of_missing_clusters(n_found: int, n_clusters: int) -> None:
+def warn_of_missing_clusters(n_found: int, n_clusters: int, pairs: Pairs | None = None) -> None:
     """Warn if fewer clusters hold a row than were asked for."""
     if n_found < n_clusters:
+        moved = "" if pairs is None else "must_link took all rows of a cluster into others, or "
         warn_convergence(
-            f"only {n_found} of n_clusters={n_clusters} clusters hold a row: X has too few distinct rows, or "
+            f"only {n_found} of n_clusters={n_clusters} clusters hold a row: {moved}X has too few distinct rows, or "
             "alpha is so large that all rows have nearly the same weights; ask for fewer clusters or lower alpha"
         )

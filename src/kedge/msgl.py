@@ -143,7 +143,9 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
         return PublishedMSGL(n_clusters, n_anchors, alpha, beta, gamma, **parameters)
 
     @checked_fit
-    def fit(self, X: Any, y: Any = None, observed: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, observed: Any = None, *, must_link: Any = None, cannot_link: Any = None
+    ) -> Self:
         """Cluster the rows of all views together.
 
         Parameters
@@ -154,13 +156,15 @@ class MSGL(ReadsViews, AnchorGraphClusterer):
             Ignored.
         observed : array-like of bool of shape (n_samples, n_views) or None, default=None
             Which views each row has; a row of NaN also means that the row lacks the view.
+        must_link, cannot_link : array-like of shape (n_pairs, 2) or None, default=None
+            Pairs of rows that get the same label, and that get different ones, as in :meth:`kedge.SGL.fit`.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        return self._fit_views(self._read(X, observed, reset=True))
+        return self._fit_views(self._read(X, observed, reset=True), must_link, cannot_link)
 
     def predict(
         self, X: Any, observed: Any = None, *, n_clusters: int | None = None, return_confidence: bool = False

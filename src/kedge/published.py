@@ -153,7 +153,9 @@ class AsPublished:
     def _damping(self) -> None:
         """Compare new rows with the centres without damping."""
 
-    def _fit_views(self: Any, views: Views) -> Any:
+    def _fit_views(self: Any, views: Views, must_link: Any = None, cannot_link: Any = None) -> Any:
+        if must_link is not None or cannot_link is not None:
+            raise ValueError("the published algorithm takes no must_link or cannot_link; use SGL or MSGL itself")
         random_state = check_random_state(self.random_state)
         check_counts(views.n_rows, self.n_clusters, self.n_anchors)
         with one_thread_per_library():

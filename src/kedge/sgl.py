@@ -197,7 +197,7 @@ class SGL(AnchorGraphClusterer):
         return PublishedSGL(n_clusters, n_anchors, alpha, beta, **parameters)
 
     @checked_fit
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -207,13 +207,18 @@ class SGL(AnchorGraphClusterer):
             read block by block: see "How large can it get" in the documentation.
         y : None
             Ignored.
+        must_link : array-like of shape (n_pairs, 2) or None, default=None
+            Pairs of row numbers. Both rows of a pair get the same label; with (3, 8) and (8, 12), so do rows 3 and 12.
+            Pairs also help to decide which communities merge.
+        cannot_link : array-like of shape (n_pairs, 2) or None, default=None
+            Pairs of row numbers. The two rows of a pair get different labels.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        return self._fit_views(self._read(X, reset=True))
+        return self._fit_views(self._read(X, reset=True), must_link, cannot_link)
 
     def predict(self, X: Any, *, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
         """Give new rows the clusters of the fit.

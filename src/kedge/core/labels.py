@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -40,18 +40,55 @@ class RowLabels(Protocol):
 
 
 @dataclass(frozen=True)
+class FixedRows:
+    """Rows whose clusters are decided, in ascending order."""
+
+    rows: NDArray[np.int64]
+    clusters: NDArray[np.int64]
+
+    def put(self, block: RowBlock, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Overwrite the labels of a block where they are decided."""
+        first, last = np.searchsorted(self.rows, (block.rows.start, block.rows.stop))
+        labels[self.rows[first:last] - block.rows.start] = self.clusters[first:last]
+        return labels
+
+
+@dataclass(frozen=True)
 class EmbeddedLabels:
     """The nearest centre to each embedded row."""
 
     row_map: NDArray[Any]
     singular_values: NDArray[np.float64]
     centers: NDArray[np.float64]
+    fixed: FixedRows | None = None
     needs_views: ClassVar[bool] = False
 
     def of(self, block: RowBlock) -> NDArray[np.int64]:
-        """Embed the rows and return the nearest centres."""
-        embedded = np.asarray(block.coefficients @ self.row_map)
-        return nearest_center(cluster_coordinates(embedded, self.singular_values), self.centers)
+        """Embed the rows and return the nearest centres, unless they are fixed."""
+        assert block.coefficients is not None
+        labels = nearest_center(self._points(block.coefficients), self.centers)
+        return labels if self.fixed is None else self.fixed.put(block, labels)
+
+    def scores(self, coefficients: sparse.csr_array) -> NDArray[np.float64]:
+        """Return how near every row is to every centre; the nearest has the highest score."""
+        return center_scores(self._points(coefficients), self.centers).astype(np.float64)
+
+    def with_clusters(
+        self, order: NDArray[np.intp], fixed: FixedRows, coefficients: sparse.csr_array
+    ) -> "EmbeddedLabels":
+        """Return the labels with clusters in this order; those without a centre take that of their fixed rows.
+
+        ``fixed`` counts in the new order, and ``coefficients`` are those of the fixed rows.
+        """
+        points = self._points(coefficients)
+        centers = [
+            self.centers[old] if old < len(self.centers) else points[fixed.clusters == new].mean(axis=0)
+            for new, old in enumerate(order.tolist())
+        ]
+        return replace(self, centers=np.array(centers, dtype=np.float64), fixed=fixed)
+
+    def _points(self, coefficients: sparse.csr_array) -> NDArray[Any]:
+        return cluster_coordinates(np.asarray(coefficients @ self.row_map), self.singular_values)
 
 
 @dataclass(frozen=True)
@@ -119,9 +156,14 @@ def embedding_centers(sample: NDArray[Any], n_clusters: int, random_state: Rando
 
 def nearest_center(points: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the number of the nearest centre of every point; ties go to the first centre."""
-    scores = points @ centers.T.astype(points.dtype)
+    return np.asarray(center_scores(points, centers).argmax(axis=1), dtype=np.int64)
+
+
+def center_scores(points: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[Any]:
+    """Return a score for each point and centre that is highest for the nearest centre."""
+    scores = np.asarray(points @ centers.T.astype(points.dtype))
     scores -= (np.einsum("ij,ij->i", centers, centers) / 2).astype(points.dtype)
-    return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+    return scores
 
 
 def column_support(coefficients: sparse.csr_array, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:

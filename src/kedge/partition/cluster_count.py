@@ -17,6 +17,7 @@ from kedge.partition.communities import (
     modularity,
     weights_between,
 )
+from kedge.partition.pairs import PairEvidence
 
 Array = NDArray[np.float64]
 
@@ -55,17 +56,22 @@ class CountEvidence:
 
 
 def count_clusters(
-    graph: sparse.csr_array, seed: int, count_range: tuple[int, int] | None, n_threads: int = 1
+    graph: sparse.csr_array,
+    seed: int,
+    count_range: tuple[int, int] | None,
+    n_threads: int = 1,
+    pairs: PairEvidence | None = None,
 ) -> CountEvidence:
     """Return how many clusters a graph has, and the evidence for it.
 
     Communities at a fine resolution merge, the most densely joined pair first. As the resolution falls, a number of
     clusters stays until the next pair merges. The number that stays longest is chosen if it stays long enough.
     Otherwise clusters touch each other, and :func:`count_touching` counts them. If the last two halves are joined more
-    than half as densely as by chance, the graph is one cluster.
+    than half as densely as by chance, the graph is one cluster. Linked rows count as in
+    :func:`kedge.partition.communities.merge_tree`.
     """
     least, most = count_range or (1, graph.shape[0])
-    densities = _merge_densities(graph, seed)
+    densities = _merge_densities(graph, seed, pairs)
     if len(densities) > 0 and least == 1 and densities[-1] > ONE_CLUSTER:
         return CountEvidence([1], [float(np.log2(FINEST / COARSEST))])
     ranges = _ranges(densities) if len(densities) > 0 else {}
@@ -119,7 +125,7 @@ def _ranges(densities: Array) -> dict[int, float]:
     return {n_fine - step: float(width) for step, width in enumerate(widths)}
 
 
-def _merge_densities(graph: sparse.csr_array, seed: int) -> Array:
+def _merge_densities(graph: sparse.csr_array, seed: int, pairs: PairEvidence | None) -> Array:
     """Return how densely each pair is joined when it merges, if the most densely joined pair always merges first.
 
     Empty for a graph without edges, with one community, or with too many to compare.
@@ -128,7 +134,9 @@ def _merge_densities(graph: sparse.csr_array, seed: int) -> Array:
     if not 1 < labels.max() + 1 <= MOST_COMPARED:
         return np.empty(0)
     between = weights_between(graph, labels).toarray()
-    return merge_dense_pairs(between, between.sum(axis=1), 1.0, joined_share=1.0)[2] if between.any() else np.empty(0)
+    pull = None if pairs is None else pairs.between(labels)
+    masses = between.sum(axis=1)
+    return merge_dense_pairs(between, masses, 1.0, joined_share=1.0, pull=pull)[2] if between.any() else np.empty(0)
 
 
 def structure_prior(

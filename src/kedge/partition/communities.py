@@ -17,6 +17,7 @@ from kedge.core.labels import number_by_first_rows
 from kedge.core.rows import canonical_rows
 from kedge.kernels.contract import CommunityGraph, Labels
 from kedge.kernels.selection import choose_kernel
+from kedge.partition.pairs import PairEvidence, Pull
 
 # The algorithm is compiled here because igraph and leidenalg are under the GPL and graspologic-native takes lists of
 # string triples. NetworKit's parallel Leiden gives another result in every run.
@@ -232,13 +233,16 @@ def communities_of_starts(
         return list(pool.map(partial(choose_kernel().find_communities, prepared), seeds))
 
 
-def merge_tree(graph: sparse.csr_array, labels: Labels, resolution: float) -> NDArray[np.float64]:
+def merge_tree(
+    graph: sparse.csr_array, labels: Labels, resolution: float, evidence: PairEvidence | None = None
+) -> NDArray[np.float64]:
     """Merge two communities at a time until one is left; return the merges.
 
     Only pairs that are joined at least a quarter as densely as the most densely joined pair may merge; of these, the
     one that loses least modularity does. So pieces of one cluster merge before separate clusters do, and small ones
     before large ones. The choice takes modularity at 0.8 of the resolution, the returned loss at the resolution itself.
-    While there are more than 500 communities, any pair may merge.
+    While there are more than 500 communities, any pair may merge. Linked rows, if any, pull communities together or
+    apart: their weight counts as if it were in the graph, but not in the returned losses.
 
     Row t has the two numbers (communities are 0 to C - 1, row t makes C + t), the loss, and the nodes in the union.
     """
@@ -258,7 +262,8 @@ def merge_tree(graph: sparse.csr_array, labels: Labels, resolution: float) -> ND
         groups = group_of[:n_communities]
         joined = sparse.csr_array((np.ones(n_communities), (groups, np.arange(n_communities))))
         between, totals = joined @ between @ joined.T, joined @ totals
-    later_pairs, later_losses, _ = merge_dense_pairs(between.toarray(), totals, resolution)
+    pull = None if evidence is None else evidence.between(groups[labels] if n_first > 0 else labels)
+    later_pairs, later_losses, _ = merge_dense_pairs(between.toarray(), totals, resolution, pull=pull)
     made = np.concatenate([numbers, n_communities + len(pairs) + np.arange(len(later_losses))])
     pairs = np.concatenate([pairs, np.sort(made[later_pairs], axis=1)])
     losses = np.concatenate([losses, later_losses])
@@ -269,9 +274,15 @@ def merge_tree(graph: sparse.csr_array, labels: Labels, resolution: float) -> ND
 
 
 def merge_dense_pairs(
-    between: NDArray[np.float64], masses: Masses, resolution: float, joined_share: float = JOINED_SHARE
+    between: NDArray[np.float64],
+    masses: Masses,
+    resolution: float,
+    joined_share: float = JOINED_SHARE,
+    pull: Pull | None = None,
 ) -> tuple[Labels, NDArray[np.float64], NDArray[np.float64]]:
     """Merge C communities as :func:`merge_tree` says; with a share of 1, the most densely joined pair merges.
+
+    ``pull`` is what linked rows add to the graph.
 
     Return the pairs (merge t makes number C + t), the modularity each merge loses, and how densely each pair was
     joined: the weight between the two over what chance would put there.
@@ -279,21 +290,26 @@ def merge_dense_pairs(
     count, all_weight, all_mass = len(masses), float(between.sum()) or 1.0, float(masses.sum()) or 1.0
     weights, masses, numbers = between / all_weight, masses / all_mass, np.arange(count)
     penalty = resolution * all_mass / all_weight
+    charge = MERGE_SHARE * penalty * (1.0 if pull is None else pull.chance)
     np.fill_diagonal(weights, 0.0)
+    # What decides is the weight and the pull together; the losses that are returned are of the graph alone.
+    pulled = weights if pull is None else weights + pull.weights
+    summed = (weights,) if pull is None else (weights, pulled)
     expected = np.maximum(np.outer(masses, masses), np.finfo(np.float64).tiny)
     alive = ~np.eye(count, dtype=bool)
     n_merges = max(count - 1, 0)
     pairs, losses, densities = np.empty((n_merges, 2), dtype=np.int64), np.empty(n_merges), np.empty(n_merges)
     for step in range(n_merges):
-        density = np.where(alive, weights / expected, -1.0)
-        allowed = density >= joined_share * density.max()
-        loss = np.where(allowed & alive, MERGE_SHARE * penalty * expected - weights, np.inf)
+        density = np.where(alive, pulled / expected, -np.inf)
+        allowed = density >= min(joined_share * density.max(), density.max())
+        loss = np.where(allowed & alive, charge * expected - pulled, np.inf)
         first, second = divmod(int(loss.argmin()), count)
         pairs[step] = numbers[first], numbers[second]
         losses[step] = 2.0 * (penalty * expected[first, second] - weights[first, second])
         densities[step] = density[first, second]
-        weights[first] += weights[second]
-        weights[:, first] += weights[:, second]
+        for matrix in summed:
+            matrix[first] += matrix[second]
+            matrix[:, first] += matrix[:, second]
         masses[first] += masses[second]
         expected[first] = expected[:, first] = np.maximum(masses[first] * masses, np.finfo(np.float64).tiny)
         alive[second] = alive[:, second] = False
