@@ -7,7 +7,7 @@ DEMO := demo
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
 
 .PHONY: demo test check browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines bench-quality \
-	bench-communities bench-paper docs sanitize clean
+	bench-communities bench-few-labels bench-paper docs sanitize clean
 .DELETE_ON_ERROR:
 
 # Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
@@ -81,6 +81,10 @@ bench-baselines: $(INSTALLED)
 # The defaults beside UMAP, HDBSCAN, Leiden, k-means, spectral clustering and LSC; hours, but it goes on where it stopped.
 bench-quality: $(INSTALLED)
 	$(BIN)/python -m benchmarks.quality
+
+# A few labels beside scikit-learn's semi-supervised methods, and pairs of rows; an hour in all.
+bench-few-labels: $(INSTALLED)
+	for program in accuracy pairs; do $(BIN)/python -m benchmarks.few_labels.$$program || exit 1; done
 
 # Communities of neighbour graphs beside leidenalg and igraph; some minutes.
 bench-communities: $(INSTALLED)

@@ -9,11 +9,22 @@ ROOT = Path(__file__).parents[2]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def test_pairs_prints_every_column():
-    command = [sys.executable, "-m", "benchmarks.few_labels.pairs", "--quick"]
+def quick(program):
+    command = [sys.executable, "-m", f"benchmarks.few_labels.{program}", "--quick"]
     environment = os.environ | ONE_THREAD
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert "QUICK RUN" in done.stdout
-    assert "1 % of rows  cannot too  1 % of pairs  cannot too" in done.stdout
-    assert done.stdout.splitlines()[-3].startswith("wine ")
+    return done.stdout
+
+
+def test_pairs_prints_every_column():
+    printed = quick("pairs")
+    assert "1 % of rows  cannot too  1 % of pairs  cannot too" in printed
+    assert printed.splitlines()[-3].startswith("wine ")
+
+
+def test_accuracy_prints_every_method():
+    printed = quick("accuracy")
+    for method in ("kedge", "LabelSpreading(knn)", "SelfTraining(LogisticRegression)", "1 nearest neighbour"):
+        assert f"\n{method} " in printed

@@ -138,7 +138,7 @@ def test_labels_without_a_header_go_by_number(tmp_path):
 
 
 def test_a_row_without_a_label_is_named(tmp_path):
-    with pytest.raises(DataFileError, match="row 1: no label in column 'y'"):
+    with pytest.raises(DataFileError, match="row 1: no label in 'y'"):
         read(put(tmp_path, "a,b,y\n1,2,u\n3,4,\n"), label_column="y")
 
 

@@ -106,7 +106,7 @@ Number = {"metavar": "NUMBER|auto", "parser": _number_or_auto}
 Columns = Annotated[str | None, typer.Option(help="Columns to use: names, numbers from 0, ranges (a,b,3-7).")]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out, in the same form.")]
 LabelColumn = Annotated[
-    str | None, typer.Option(help="Column or array of known classes; used for scores only, never to fit.")
+    str | None, typer.Option(help="Column or array of known classes; used for scores only, not to fit.")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed for everything random.")]
 Memory = Annotated[float | None, typer.Option(help="GiB of memory to use at most; default: all of the machine.")]
@@ -134,6 +134,12 @@ def fit(
     columns: Columns = None,
     drop: Drop = None,
     label_column: LabelColumn = None,
+    use_labels: Annotated[
+        bool, typer.Option("--use-labels", help="Fill in the classes of rows where the label column is empty or -1.")
+    ] = False,
+    new_classes: Annotated[
+        bool, typer.Option("--new-classes", help="With --use-labels: clusters without labels become classes.")
+    ] = False,
     alpha: Annotated[Any, typer.Option(**Number, help="Ridge on the weights of a row.")] = None,
     beta: Annotated[Any, typer.Option(**Number, help="Weight of the structure penalty.")] = None,
     anchors: Annotated[Any, typer.Option(metavar="N|auto", parser=_count_or_auto, help="Number of anchors.")] = None,
@@ -149,12 +155,15 @@ def fit(
     The folder holds labels (.csv and .parquet), layers (labels at other numbers of clusters), model.kedge and run.json.
     It appears when everything is written.
     """
-    from kedge.cli.fit import fit_files
+    from kedge.cli.fit import classifier_parameters, fit_files
 
     reading = {"columns": columns, "drop": drop, "label_column": label_column, "memory": memory}
     settings = {"alpha": alpha, "beta": beta, "n_anchors": anchors, "structure": structure and structure.value}
     parameters = {name: value for name, value in settings.items() if value is not None}
     parameters |= {"n_clusters": k, "random_state": seed, "n_jobs": threads}
+    if use_labels or new_classes:
+        parameters = classifier_parameters(parameters, label_column, use_labels, new_classes)
+        reading["all_labelled"] = False
     return fit_files(data, reading, parameters, out=out, report=report, as_json=as_json, overwrite=overwrite)
 
 
@@ -176,6 +185,17 @@ def predict(
     from kedge.cli.predict import predict_files
 
     return predict_files(model, data, {"columns": columns, "drop": drop, "memory": memory}, out)
+
+
+@command
+def suggest(
+    run_dir: Annotated[Path, typer.Argument(help="Folder of a run, or a model file.")],
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows to name.")] = 20,
+) -> int:
+    """Name the rows whose classes are worth asking for, the most telling first, as CSV."""
+    from kedge.cli.suggest import suggest_rows
+
+    return suggest_rows(run_dir, n)
 
 
 @command

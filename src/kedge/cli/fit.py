@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 
+from kedge.classifier import SGLClassifier
 from kedge.cli import run_folder
 from kedge.cli.run_folder import Options
 from kedge.msgl import MSGL
@@ -61,10 +62,31 @@ def fit_files(
     return 0
 
 
+def classifier_parameters(
+    parameters: Options, label_column: str | None, use_labels: bool, new_classes: bool
+) -> dict[str, Any]:
+    """Return the parameters of a classifier; options that only clusters have are refused."""
+    if not (use_labels and label_column is not None):
+        needs = "--use-labels" if use_labels else "--new-classes"
+        raise ValueError(f"{needs} needs {'--label-column' if use_labels else '--use-labels'}")
+    refused = [f"--{name}" for name in ("alpha", "beta", "structure") if name in parameters]
+    refused += ["-k"] if parameters["n_clusters"] != "auto" else []
+    if refused:
+        raise ValueError(f"{refused[0]} does not go with --use-labels: classes come from the labels; leave it out")
+    kept = {name: value for name, value in parameters.items() if name != "n_clusters"}
+    return kept | {"new_classes": "auto" if new_classes else None}
+
+
 def _fit(files: DataFiles, parameters: Options, *, verbose: int) -> Any:
-    """Fit SGL to one view, MSGL to several; the model keeps the names of columns."""
-    if len(files.views) > 1:
-        model: Any = MSGL(**parameters, verbose=verbose)
+    """Fit SGL to one view, MSGL to several, or SGLClassifier to labels; the model keeps the names of columns."""
+    if "new_classes" in parameters:
+        assert files.labels is not None
+        known = np.where(files.labels.values == "-1", "", files.labels.values)
+        model: Any = SGLClassifier(**parameters, verbose=verbose)
+        several = dict(zip(files.view_names, files.matrices, strict=True))
+        model.fit(several if len(files.views) > 1 else files.matrices[0], known, observed=files.observed)
+    elif len(files.views) > 1:
+        model = MSGL(**parameters, verbose=verbose)
         model.fit(dict(zip(files.view_names, files.matrices, strict=True)), observed=files.observed)
     else:
         model = SGL(**parameters, verbose=verbose).fit(files.matrices[0])
@@ -88,7 +110,11 @@ def _summary(run: Mapping[str, Any], sizes: Sequence[int], left_out: Sequence[st
     shown = ", ".join(f"{size:,}" for size in sizes[:_MOST_SIZES])
     more = f" and {len(sizes) - _MOST_SIZES} more" if len(sizes) > _MOST_SIZES else ""
     lines += [("clusters", str(run["n_clusters"])), ("sizes", f"{shown}{more}")]
-    if run["labels_given"] is not None:
+    if run.get("classes") is not None:
+        classes = run["classes"]
+        counts = ", ".join(f"{name} {count:,}" for name, count in list(classes["rows"].items())[:_MOST_SIZES])
+        lines += [("labels", f"{classes['labelled']:,} rows, from {classes['column']}"), ("classes", counts)]
+    elif run["labels_given"] is not None:
         scores = ", ".join(f"{name} {value:.3f}" for name, value in run["labels_given"]["scores"].items())
         lines.append((f"against {run['labels_given']['column']}", scores))
     lines += _shortened("left out", left_out, "things left out")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kedge.cli.run_folder import MODEL_FILE, Options, checked_suffix, label_columns, write_table
+from kedge.cli.run_folder import MODEL_FILE, Options, checked_suffix, class_columns, label_columns, write_table
 from kedge.model_files import load
 from kedge.readers.columns import FittedColumns
 from kedge.readers.contents import DataFileError, DataFiles
@@ -18,27 +18,34 @@ from kedge.whole_file import replace_whole
 def predict_files(model_path: Path, data: list[Path], reading: Options, out: Path | None) -> int:
     """Label the rows of data files with a model, write the labels, and return the exit code."""
     suffix = ".csv" if out is None else checked_suffix(out, (".csv", ".parquet", ".npy"))
-    model = _load_model(model_path)
+    model = load_fitted(model_path)
     if reading["columns"] is None and reading["drop"] is None:
         reading = reading | {"columns": _fitted_columns(model)}
     files = read_data_files(data, **reading)
     rows, options = _arguments(model, files)
-    if getattr(model, "confidence_", None) is None:
-        labels, confidence = model.predict(rows, **options), None
+    columns: dict[str, Any]
+    if hasattr(model, "classes_"):
+        chances = model.predict_proba(rows, **options)
+        labels = model.classes_[chances.argmax(axis=1)]
+        columns = class_columns(labels, chances)
+    elif getattr(model, "confidence_", None) is None:
+        labels = model.predict(rows, **options)
+        columns = label_columns(labels, None)
     else:
         labels, confidence = model.predict(rows, return_confidence=True, **options)
+        columns = label_columns(labels, confidence)
     with nullcontext(sys.stdout.buffer) if out is None else replace_whole(out) as file:
         if suffix == ".npy":
             np.save(file, labels)
         else:
-            write_table(file, suffix, label_columns(labels, confidence), files.row_names)
+            write_table(file, suffix, columns, files.row_names)
         file.flush()
     if out is not None:
         print(f"{len(labels):,} labels written to {out}")
     return 0
 
 
-def _load_model(path: Path) -> Any:
+def load_fitted(path: Path) -> Any:
     """Load a model from its file or from the folder of its run."""
     file = path / MODEL_FILE if path.is_dir() else path
     if not file.exists():

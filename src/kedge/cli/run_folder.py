@@ -119,8 +119,12 @@ def describe_run(
     files: DataFiles, model: Any, started: datetime, seconds: Mapping[str, float], layers: Sequence[Layer]
 ) -> dict[str, Any]:
     """Return the record: versions, data, parameters, layers, and scores if labels were given."""
-    given = None
-    if files.labels is not None:
+    given, classes = None, None
+    if files.labels is not None and hasattr(model, "classes_"):
+        names, counts = np.unique(model.transduction_, return_counts=True)
+        rows = dict(zip(map(str, names.tolist()), counts.tolist(), strict=True))
+        classes = {"column": files.labels.column, "labelled": len(model.labelled_rows_), "rows": rows}
+    elif files.labels is not None:
         scores = compare_with_classes(model, files.labels.codes).scores
         given = {"column": files.labels.column, "scores": {name.lower(): value for name, value in scores.items()}}
     own = ("name", "kind", "n_rows", "n_columns", "feature_names", "image_shape")
@@ -135,6 +139,7 @@ def describe_run(
         "n_rows": files.n_rows,
         "n_clusters": int(model.n_clusters_),
         "labels_given": given,
+        "classes": classes,
         "layers": _describe_layers(model, layers),
     }
 
@@ -161,7 +166,9 @@ def to_json(record: Mapping[str, Any], *, indent: int | None = None) -> str:
 def write_results(folder: Path, files: DataFiles, model: Any, layers: Sequence[Layer]) -> None:
     """Write the labels, the layers (one column each, finest first) and the model."""
     tables = {
-        "labels": label_columns(model.labels_, model.confidence_),
+        "labels": class_columns(model.transduction_, model.label_distributions_)
+        if hasattr(model, "classes_")
+        else label_columns(model.labels_, model.confidence_),
         "layers": {f"clusters_{layer.n_clusters}": layer.labels for layer in layers},
     }
     for name, columns in tables.items():
@@ -179,9 +186,15 @@ def label_columns(labels: Any, confidence: Any) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def write_table(
-    file: BinaryIO, suffix: str, columns: Mapping[str, NDArray[Any]], row_names: NDArray[Any] | None
-) -> None:
+def class_columns(classes: Any, chances: NDArray[Any]) -> dict[str, Any]:
+    """Return the columns of a table of classes, with the probability of each."""
+    return {
+        "label": np.asarray(classes).astype(str).tolist(),
+        "confidence": np.asarray(chances.max(axis=1), np.float64),
+    }
+
+
+def write_table(file: BinaryIO, suffix: str, columns: Mapping[str, Any], row_names: NDArray[Any] | None) -> None:
     """Write a CSV or Parquet table with the names of the rows, or their numbers, and columns of numbers."""
     pa = load_library("pyarrow", "cli", "writing labels")
     n_rows = len(next(iter(columns.values())))
@@ -205,7 +218,7 @@ def write_run_report(run_dir: Path) -> int:
     if files is None:
         print(f"kedge report: the data are not used: {reason}", file=sys.stderr)
         run = run | {"data_missing": reason}
-    write_page(run_dir, model, files, run, _row_names(run_dir, int(run["n_rows"])))
+    write_page(run_dir, model, files, run, read_row_names(run_dir, int(run["n_rows"])))
     print(f"report: {run_dir / REPORT_FILE}")
     return 0
 
@@ -222,7 +235,7 @@ def write_page(folder: Path, model: Any, files: DataFiles | None, run: dict[str,
         view_names=[str(one["name"]) for one in run["data"]],
         feature_names=None if files is None else files.feature_names,
         row_names=row_names,
-        true_labels=None if labels is None else labels.values,
+        true_labels=None if labels is None or hasattr(model, "classes_") else labels.values,
         image_shape=[one.get("image_shape") for one in run["data"]],
         run=run,
     )
@@ -252,9 +265,10 @@ def _read_data_again(run: dict[str, Any]) -> tuple[DataFiles | None, str]:
     if gone:
         return None, f"{gone[0]} is no longer there"
     named = {one["name"]: one["feature_names"] for one in run["data"] if one.get("feature_names")}
-    labels = (run.get("labels_given") or {}).get("column")
+    labels = (run.get("classes") or run.get("labels_given") or {}).get("column")
+    options: dict[str, Any] = {"label_column": labels, "all_labelled": run.get("classes") is None}
     try:
-        files = read_data_files(paths, columns=FittedColumns(named) if named else None, label_column=labels)
+        files = read_data_files(paths, columns=FittedColumns(named) if named else None, **options)
     except DataFileError as error:
         return None, str(error)
     found = [(view.n_rows, view.n_columns) for view in files.views]
@@ -264,7 +278,7 @@ def _read_data_again(run: dict[str, Any]) -> tuple[DataFiles | None, str]:
     return files, ""
 
 
-def _row_names(run_dir: Path, n_rows: int) -> list[str] | None:
+def read_row_names(run_dir: Path, n_rows: int) -> list[str] | None:
     """Return the names of the rows from the table of labels; None if they are only numbers, or the table is gone."""
     path = run_dir / LABELS_FILE
     if not path.is_file():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kedge.readers.columns import Wanted, labels_from_array, refuse_gap, views_of_arrays
+from kedge.readers.columns import Wanted, labels_from_array, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Labels, checked_sparse, shown
 from kedge.readers.hdf5 import Hdf5Object, Hdf5Rows, check_dataset, child_of, open_hdf5, read_whole
 from kedge.readers.sparse_files import CSR_PARTS, CsrRows
@@ -139,9 +139,12 @@ def _column(frame: Any, name: str, path: Path, wanted: Wanted | None) -> NDArray
         codes, categories = read["codes"], read["categories"]
         if codes.dtype.kind not in "iu" or codes.ndim != 1 or (len(codes) and codes.max() >= len(categories)):
             raise DataFileError(f"{path}: column {shown(name)} has codes without a category")
-        if len(codes) and codes.min() < 0:
-            refuse_gap(int(np.argmin(codes)), f"column {shown(name)}", path)
-        return np.asarray(categories[codes])
+        if not (len(codes) and codes.min() < 0):
+            return np.asarray(categories[codes])
+        # Observations without a category have the code -1, and take what is appended.
+        is_text = np.asarray(categories).dtype.kind in "UST"
+        named = np.append(categories, "") if is_text else np.append(categories.astype(float), np.nan)
+        return np.asarray(named[codes])
     if "values" not in read:
         raise DataFileError(f"{path}: column {shown(name)} is of an unknown form")
     if "mask" in read and read["mask"].any():

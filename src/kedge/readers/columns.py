@@ -181,33 +181,29 @@ def _names_rows(names: Sequence[str], kind: Any, wanted: Wanted) -> bool:
 
 
 def labels_of(chunks: Any, column: str, path: Path) -> Labels:
-    """Return the classes in a column, a chunked array of pyarrow; a row without a label is an error."""
+    """Return the classes in a column, a chunked array of pyarrow."""
     pa = load_pyarrow()
-    text = chunks.cast(pa.string())
-    if text.null_count:
-        refuse_gap(int(np.argmax(np.asarray(text.is_null()))), f"column {shown(column)}", path)
-    encoded = pa.concat_arrays(text.chunks).dictionary_encode()
-    codes = np.asarray(encoded.indices).astype(np.int64)
-    return Labels(column, codes, np.array(encoded.dictionary.to_pylist(), dtype=object)[codes])
+    encoded = pa.concat_arrays(chunks.cast(pa.string()).chunks).dictionary_encode()
+    codes = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)
+    # The last name is that of rows without a label.
+    return Labels(column, codes, np.array([*encoded.dictionary.to_pylist(), ""], dtype=object)[codes], path)
 
 
 def labels_from_array(values: NDArray[Any], column: str, path: Path) -> Labels:
     """Return the classes in a vector of numbers or text."""
-    flat = np.asarray(values).reshape(-1)
-    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-        refuse_gap(int(np.argmin(np.isfinite(flat))), shown(column), path)
+    whole = np.asarray(values).reshape(-1)
+    is_text, is_float = whole.dtype.kind in "UST", whole.dtype.kind == "f"
+    known = np.isfinite(whole) if is_float else whole != whole.dtype.type() if is_text else np.ones(len(whole), bool)
+    flat = whole[known]
     if flat.dtype.kind == "f" and bool((flat == np.round(flat)).all()) and bool((np.abs(flat) < 2**53).all()):
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "biufUST":
         raise DataFileError(f"{path}: {shown(column)} holds {flat.dtype}, which cannot be labels")
-    names, codes = np.unique(flat, return_inverse=True)
+    names, numbers = np.unique(flat, return_inverse=True)
     texts = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
-    return Labels(column, codes.astype(np.int64), np.array(texts, dtype=object)[codes])
-
-
-def refuse_gap(row: int, column: str, path: Path) -> None:
-    """Raise the error for a row without a label."""
-    raise DataFileError(f"{path}, row {row}: no label in {column}; fill it or leave out the option")
+    codes = np.full(len(whole), -1, dtype=np.int64)
+    codes[known] = numbers
+    return Labels(column, codes, np.array([*texts, ""], dtype=object)[codes], path)
 
 
 def row_names_of(chunks: Any, column: str, path: Path) -> NDArray[Any]:

@@ -144,11 +144,12 @@ class FileView:
 
 @dataclass(frozen=True)
 class Labels:
-    """Known classes, kept aside for scoring."""
+    """Known classes, kept aside."""
 
     column: str  # Name of the column or array they come from.
-    codes: NDArray[np.int64]  # Shape (n_rows,). Number of the class of each row.
-    values: NDArray[Any]  # Shape (n_rows,). Name of the class of each row.
+    codes: NDArray[np.int64]  # Shape (n_rows,). Number of the class of each row; -1 where it has none.
+    values: NDArray[Any]  # Shape (n_rows,). Name of the class of each row, empty where it has none.
+    path: Path  # The file.
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kedge.progress import Progress
 from kedge.readers.anndata_files import open_anndata, read_anndata
 from kedge.readers.arrays import refuse_not_finite
 from kedge.readers.columns import AskedColumns, ColumnChoice, Wanted, views_of_arrays
-from kedge.readers.contents import DataFileError, DataFiles, FileView, Limits, one_kind_of_error
+from kedge.readers.contents import DataFileError, DataFiles, FileView, Limits, one_kind_of_error, shown
 from kedge.readers.dask_arrays import DaskReader
 from kedge.readers.delimited import DELIMITERS, read_delimited
 from kedge.readers.hdf5 import DATASET_MARK, HDF5_SUFFIXES, Hdf5Rows, ZarrRows, read_hdf5
@@ -106,6 +106,7 @@ def read_data_files(
     columns: str | ColumnChoice | None = None,
     drop: str | None = None,
     label_column: str | None = None,
+    all_labelled: bool = True,
     memory: float | None = None,
     progress: Progress | None = None,
 ) -> DataFiles:
@@ -113,7 +114,8 @@ def read_data_files(
 
     Small matrices are read whole; large ones stay on disk where their format allows it, and ``fit`` reads them in
     parts. `columns` and `drop` list columns as :class:`AskedColumns` says. `label_column` names a column or array with
-    known classes, which is kept aside. `memory` is how many GiB may be used; None means what the machine has.
+    known classes, which is kept aside; a row without a class is an error if `all_labelled`. `memory` is how many GiB
+    may be used; None means what the machine has.
     """
     choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
     wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Progress())
@@ -125,6 +127,9 @@ def read_data_files(
     labels = next((contents.labels for contents in found if contents.labels is not None), None)
     if label_column is not None and labels is None:
         raise DataFileError(f"--label-column: no data file has a column or array {label_column!r}")
+    if labels is not None and all_labelled and (labels.codes < 0).any():
+        place = f"{labels.path}, row {int(np.argmax(labels.codes < 0))}: no label in {shown(labels.column)}"
+        raise DataFileError(f"{place}; fill it, use the labels you have with --use-labels, or leave out the option")
     _check_finite(views)
     row_names = next((contents.row_names for contents in found if contents.row_names is not None), None)
     return DataFiles(views, row_names, labels, [text for contents in found for text in contents.left_out])

@@ -104,7 +104,7 @@ def objective(material: Material) -> Section:
     if len(values) == 1:
         why = "Without a structure penalty (beta = 0) there is nothing to iterate."
         words = f"The fit took one pass over the rows and ended with the objective at {first}."
-        return section.say(f"{words} {why}" if material.model.beta == 0 else words)
+        return section.say(f"{words} {why}" if getattr(material.model, "beta", 0) == 0 else words)
     fall = (values[0] - values[-1]) / max(abs(values[0]), np.finfo(float).tiny)
     changed = f"{'fell' if fall >= 0 else 'rose'} by {100 * abs(fall):.3g} %"
     listed = [(number, _in_digits(value)) for number, value in enumerate(values.tolist(), start=1)]

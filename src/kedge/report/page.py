@@ -11,6 +11,7 @@ from kedge.optional_libraries import load_library
 from kedge.plots.fitted_model import DOUBTFUL, cluster_sizes_of
 from kedge.report.clusters import cluster_count, confidence, features, layers, prototypes, sizes
 from kedge.report.fit_details import graph, objective, parameters, scores, view_weights
+from kedge.report.labels import classes, worth_a_label
 from kedge.report.markup import Section, counted, escape, percent
 from kedge.report.material import Material
 from kedge.report.row_map import row_map
@@ -18,7 +19,7 @@ from kedge.whole_file import replace_whole
 
 # In the order of the page; a section is None if the fit has no numbers for it.
 SECTIONS: tuple[Callable[[Material], Section | None], ...]
-SECTIONS = (sizes, row_map, layers, features, prototypes, confidence, scores, graph)
+SECTIONS = (classes, worth_a_label, sizes, row_map, layers, features, prototypes, confidence, scores, graph)
 SECTIONS += (view_weights, objective, cluster_count, parameters)
 
 
@@ -42,7 +43,7 @@ def write_report(
     ----------
     path : path
         The file to write.
-    model : SGL or MSGL
+    model : SGL, MSGL or SGLClassifier
         The fitted model.
     views : list of matrices, or None
         The rows of the fit, dense or CSR, one matrix per view (a single one for SGL). With None, the page leaves out
@@ -108,7 +109,8 @@ def _overview(material: Material) -> str:
         names = ", ".join(escape(name) for name in material.view_names)
         described = f"{described} in {counted(len(material.view_names), 'view')} ({names})"
     spread = f" The smallest holds {counted(int(counts.min()), 'row')} and the largest {counts.max():,}."
-    who = "chosen from the data" if model.n_clusters == "auto" else "as requested"
+    asked = getattr(model, "n_clusters", None)
+    who = "as there are classes" if asked is None else "chosen from the data" if asked == "auto" else "as requested"
     opening = (
         f"<p>{type(model).__name__} put {counted(len(material.labels), 'row')} with {described} into "
         f"<strong>{counted(material.n_clusters, 'cluster')}</strong> ({who}), using the weights between each row "
