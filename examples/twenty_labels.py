@@ -73,4 +73,6 @@ known = np.full(len(X), -1)
 more = model.rows_to_label(100)
 known[more] = y[more]
 known[more[7]] = (y[more[7]] + 1) % 10
-print(f"row {more[7]} has a wrong label; contradicted:", SGLClassifier(random_state=0).fit(X, known).label_disagreement_)
+print(
+    f"row {more[7]} has a wrong label; contradicted:", SGLClassifier(random_state=0).fit(X, known).label_disagreement_
+)
