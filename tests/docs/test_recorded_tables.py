@@ -30,3 +30,13 @@ def test_linear_subspaces(n_anchors):
     names = [f"kedge SGL, signed, spectral, {digits} anchors", f"kedge SGL, signed, {digits} anchors"]
     printed = [re.search(rf"^{name} +\S+ +\S+ +(\S+)", output, re.M)[1] for name in names]
     assert cells_of("signed.md")[n_anchors][:2] == printed
+
+
+def test_rows_on_disk():
+    output = (ROOT / "benchmarks/scale/results/out_of_core.txt").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how_large.md").read_text(encoding="utf-8")
+    for beta in ("0", "0.2"):
+        _, passes, fit, predict, _, peak = re.search(rf"^{beta} +\d.*met", output, re.M)[0].split()[:6]
+        assert f"| {beta} | {passes} | {fit} | {predict} | {peak} |" in page
+    ratios = re.findall(r"^\S+ +[\d,]+ +[\d,]+ +([\d.]+) +>=", output, re.M)
+    assert f"it reaches {ratios[0]} and {ratios[1]} times its rows per second" in " ".join(page.split())
