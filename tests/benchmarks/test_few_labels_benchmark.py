@@ -28,3 +28,9 @@ def test_accuracy_prints_every_method():
     printed = quick("accuracy")
     for method in ("kedge", "LabelSpreading(knn)", "SelfTraining(LogisticRegression)", "1 nearest neighbour"):
         assert f"\n{method} " in printed
+
+
+def test_questions_prints_every_answer():
+    printed = quick("questions")
+    for answer in ("labels per class wrong", "asked for as good", "new classes; accuracy"):
+        assert answer in printed
