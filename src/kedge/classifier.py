@@ -83,7 +83,6 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
     See Also
     --------
     SGL : Clusters without labels.
-    sklearn.semi_supervised.LabelSpreading : Spreads labels over a graph between all rows.
 
     Notes
     -----
