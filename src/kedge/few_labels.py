@@ -165,15 +165,25 @@ def scores_of_others(system: LabelSystem, targets: Array, scores: Array) -> Arra
 
     For least squares this is ``(prediction - h target) / (1 - h)`` with the leverage h of the row.
     """
+    leverage = np.minimum(_leverages(system), 1.0 - 1e-9)[:, None]
+    return np.asarray((system.labelled @ scores - leverage * targets) / (1.0 - leverage))
+
+
+def _leverages(system: LabelSystem) -> Array:
+    """Return how much the score of every labelled row owes to its own label."""
     factor, rows = system.factor(), system.labelled
-    leverage = np.empty(rows.shape[0])
-    for batch in gen_batches(rows.shape[0], MOST_CANDIDATES):
+    n_rows, width = rows.shape
+    # One column of the inverse per anchor is all that any number of labels needs.
+    inverse = cho_solve(factor, np.eye(width), overwrite_b=True, check_finite=False) if n_rows > width else None
+    leverages = np.empty(n_rows)
+    for batch in gen_batches(n_rows, MOST_CANDIDATES):
         some = rows[batch]
-        spread = cho_solve(factor, some.T.toarray(), overwrite_b=True, check_finite=False)
-        number = np.repeat(np.arange(some.shape[0]), np.diff(some.indptr))
-        leverage[batch] = np.bincount(number, some.data * spread[some.indices, number], some.shape[0])
-    leverage = np.minimum(leverage, 1.0 - 1e-9)[:, None]
-    return np.asarray((rows @ scores - leverage * targets) / (1.0 - leverage))
+        if inverse is None:
+            spread = cho_solve(factor, some.T.toarray(), overwrite_b=True, check_finite=False).T
+        else:
+            spread = some @ inverse
+        leverages[batch] = np.asarray(some.multiply(spread).sum(axis=1)).ravel()
+    return leverages
 
 
 def rows_of(graph: Any, rows: NDArray[np.intp]) -> sparse.csr_array:

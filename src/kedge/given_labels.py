@@ -1,5 +1,6 @@
 """Labels as users give them: for some rows, in any form; and the names of classes."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,20 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from kedge.metrics import is_missing
 from kedge.user_warnings import warn_user
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The number of the class of each row, -1 where it is unknown; the classes; and their expected shares, if given."""
+
+    known: NDArray[np.int64]
+    classes: Any
+    prior: NDArray[np.float64] | None
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The rows with a label."""
+        return np.flatnonzero(self.known >= 0)
 
 
 def known_classes(y: Any, minus_one_is_unknown: bool) -> tuple[NDArray[np.int64], Any]:

@@ -1,18 +1,21 @@
 """Classes from a few labels, and which rows are worth one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kedge import MSGL, SGL, SGLClassifier
+from kedge import MSGL, SGL, SGLClassifier, few_labels
 from kedge.datasets import make_multiview
 
 
@@ -124,6 +127,56 @@ def test_wrong_labels_do_little_harm_and_are_named(digits):
     assert np.isin(named, wrong).mean() > 0.9
     assert np.isin(named, rows).all()
     assert len(clean.label_disagreement_) < 0.05 * len(rows)
+
+
+def test_disagreement_of_many_labels_is_that_of_single_solves(digits):
+    # With more labels than anchors, all leverages come from one inverse.
+    X, y = digits
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(X, 12, axis=0) + rng.normal(size=(12 * len(X), X.shape[1])), np.repeat(y, 12)
+    model = SGLClassifier(n_anchors=150, random_state=0).fit(X, y)
+    assert len(y) > model.graph_.shape[1] + model.community_shares_.shape[1]
+    evidence_of = [model.graph_, model.community_shares_, model.labelled_rows_, model.labelled_classes_]
+    labelled, targets = few_labels.evidence(*evidence_of, model.community_classes_)
+    system = few_labels.label_system(model.graph_, labelled, model.community_shares_)
+    others = few_labels.scores_of_others(system, targets, model.class_scores_)
+    for row in (0, 4000, len(y) - 1):
+        kept = np.arange(len(y)) != row
+        without = replace(system, labelled=labelled[kept]).solve(targets[kept])
+        np.testing.assert_allclose(others[row], labelled[[row]].toarray()[0] @ without, atol=1e-5)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"new_classes": "auto"}, {"keep_labels": False}])
+def test_other_labels_for_the_same_graph_are_as_a_new_fit(digits, parameters):
+    X, y = digits
+    few, many = hide(y, 5)[0], hide(y, 20, seed=1)[0]
+    model = SGLClassifier(random_state=0, **parameters).fit(X, few).update_labels(many)
+    fresh = SGLClassifier(random_state=0, **parameters).fit(X, many)
+    np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)
+    np.testing.assert_array_equal(model.label_disagreement_, fresh.label_disagreement_)
+    np.testing.assert_array_equal(model.predict(X), fresh.predict(X))
+
+
+def test_labels_are_updated_wholly_or_not_at_all(digits, fitted):
+    model, known, _ = fitted
+    before = model.label_distributions_.copy()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.update_labels(known[:-1])
+    with pytest.raises(ValueError, match="y has no label"):
+        model.update_labels(np.full(len(known), -1))
+    np.testing.assert_array_equal(model.label_distributions_, before)
+    with pytest.raises(NotFittedError):
+        SGLClassifier().update_labels(known)
+
+
+def test_rows_that_no_label_reaches_get_equal_probabilities():
+    # Two groups so far apart that no row of one shares an anchor or a community with the other.
+    X, part = make_blobs([150, 150], centers=[[0, 0], [1000, 0]], random_state=0)
+    y = np.where(part == 0, (X[:, 1] > 0).astype(int), -1)
+    model = SGLClassifier(random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.label_distributions_[part == 1], 0.5)
+    prior = SGLClassifier(class_prior=[0.2, 0.8], random_state=0).fit(X, y)
+    np.testing.assert_allclose(prior.label_distributions_[part == 1], [[0.2, 0.8]] * 150)
 
 
 def test_clusters_without_labels_become_classes(digits):
