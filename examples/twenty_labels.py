@@ -44,19 +44,21 @@ hidden = known < 0
 print(f"accuracy on the other rows: {(classifier.transduction_ == y)[hidden].mean():.3f}")
 
 # %%
-# The same number of random rows is worth less.
+# The same number of random rows is worth less. ``update_labels`` keeps the graph, so it takes a moment only.
 
 random_rows = rng.choice(len(X), 20, replace=False)
 known = np.full(len(X), -1)
 known[random_rows] = y[random_rows]
-by_chance = SGLClassifier(random_state=0).fit(X, known)
-print(f"with twenty random rows: {(by_chance.transduction_ == y)[known < 0].mean():.3f}")
+classifier.update_labels(known)
+print(f"with twenty random rows: {(classifier.transduction_ == y)[known < 0].mean():.3f}")
 
 # %%
 # How sure it is
 # --------------
 # ``label_distributions_`` has the probability of every class. Rows of low probability are wrong more often.
 
+known = np.where(hidden, -1, y)
+classifier.update_labels(known)
 sure = classifier.label_distributions_.max(axis=1)
 right = classifier.transduction_ == y
 for low, high in ((0.0, 0.5), (0.5, 0.9), (0.9, 1.01)):
@@ -73,6 +75,5 @@ known = np.full(len(X), -1)
 more = model.rows_to_label(100)
 known[more] = y[more]
 known[more[7]] = (y[more[7]] + 1) % 10
-print(
-    f"row {more[7]} has a wrong label; contradicted:", SGLClassifier(random_state=0).fit(X, known).label_disagreement_
-)
+contradicted = classifier.update_labels(known).label_disagreement_
+print(f"row {more[7]} has a wrong label; contradicted:", contradicted)
