@@ -1,5 +1,6 @@
 """SGLClassifier: classes of all rows from the labels of a few, on the graph between rows and anchors."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -7,13 +8,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from kedge.clusterer import html_with_summary
 from kedge.core.block_step import RowBlock
-from kedge.engines.local import GraphRows
+from kedge.core.rows import join_sets
+from kedge.engines.local import GraphRows, graph_in_memory
 from kedge.few_labels import (
     CONTRADICTED,
     evidence,
@@ -24,11 +27,12 @@ from kedge.few_labels import (
     size_factors,
     unlabelled_clusters,
 )
-from kedge.fitted import FittedAnchorGraph, RowEmbedder
+from kedge.fitted import FittedAnchorGraph
 from kedge.given_labels import Labels, checked_prior, known_classes, with_new_names
 from kedge.inputs import ReadsViews, Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.msgl import MSGL
+from kedge.nearest_rows import NearestRows, with_all_features
 from kedge.parameters import CLASSIFIER_RULES, checked_fit
 from kedge.partition.communities import cut_tree
 
@@ -38,8 +42,9 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
 
     The graph is that of :class:`kedge.SGL`, or :class:`kedge.MSGL` for several views. A label counts for rows that
     share anchors with the labelled row, and for rows of its community; what reaches a row from all labels decides its
-    class. A few wrong labels do little harm, because the labels around them count, too. For n rows, m anchors and s
-    weights per row, this takes a fit of the graph and about O(n s^2 + m s^2) per class.
+    class. A few wrong labels do little harm, because the labels around them count, too. Sparse rows, up to 4,000 of
+    them, are also joined to their ten nearest rows, because documents share words that no anchor shows. For n rows, m
+    anchors and s weights per row, this takes a fit of the graph and about O(n s^2 + m s^2) per class.
 
     Parameters
     ----------
@@ -67,10 +72,12 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
         The rows that had a label.
     labels_ : ndarray of shape (n_samples,)
         The cluster of each row, as if there were no labels.
-    class_scores_, class_factors_, labelled_classes_, community_classes_
-        What ``predict`` and ``label_disagreement_`` use: the scores of the classes on anchors and communities, a factor
-        for the size of each class, the number of the class of each labelled row, and that of each community that is
-        (part of) a new class, -1 for all others.
+    row_graph_ : csr_array of shape (n_samples, n_samples) or None
+        The ten nearest rows of each row, if rows are few and sparse; else None.
+    class_scores_, class_factors_, labelled_classes_, community_classes_, joined_rows_
+        What ``predict`` and ``label_disagreement_`` use: the scores of the classes on anchors, joined rows and
+        communities, a factor for the size of each class, the number of the class of each labelled row, and that of
+        each community that is (part of) a new class, -1 for all others; the scaled rows behind ``row_graph_``.
     graph_, anchors_, anchor_labels_, embedding_, anchor_embedding_, tree_, n_clusters_, n_communities_, scalings_
         The graph and its clusters, as in :class:`kedge.SGL`, and so are all attributes that are not listed here.
     view_names_, view_weights_, view_weights_history_, view_prior_
@@ -113,6 +120,8 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
     community_classes_: NDArray[np.int64]
     class_scores_: NDArray[np.float64]
     class_factors_: NDArray[np.float64]
+    joined_rows_: list[Any] | None
+    row_graph_: sparse.csr_array | None
 
     # Fixed parameters of the graph.
     signed = False
@@ -169,7 +178,8 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
         check_consistent_length(views.arrays[0], labels.known)
         graph = self._fit_graph(views, len(labels.classes))
         found = {name: value for name, value in vars(graph).items() if name.endswith("_")}
-        self.__dict__.update(found | _learn_classes(graph, labels, self.new_classes is not None))
+        self.__dict__.update(found | self._join_rows(views, graph))
+        self.__dict__.update(self._learn_classes(labels))
         self._distribute()
         return self
 
@@ -191,7 +201,7 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
         check_is_fitted(self)
         labels = self._read_labels(y)
         check_consistent_length(self.graph_, labels.known)
-        self.__dict__.update(_learn_classes(self, labels, self.new_classes is not None))
+        self.__dict__.update(self._learn_classes(labels))
         self._distribute()
         return self
 
@@ -216,11 +226,57 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
         graph = MSGL("auto" if self.new_classes else min(n_classes, views.n_rows), **parameters)
         return graph._fit_views(views)
 
+    def _join_rows(self, views: Views, graph: MSGL) -> dict[str, Any]:
+        """Return the attributes that join few sparse rows to each other."""
+        scalings, weights = graph._scalings(), graph.problem_weights_.tolist()
+        with one_thread_per_library():
+            nearest = NearestRows.of_fit(self._source(views, with_all_features(scalings)), weights, scalings)
+            if nearest is None:
+                return {"joined_rows_": None, "row_graph_": None}
+            return {"joined_rows_": list(nearest.rows), "row_graph_": nearest.find(nearest.rows, None)}
+
+    def _nearest_rows(self) -> NearestRows | None:
+        if self.joined_rows_ is None:
+            return None
+        return NearestRows(self.joined_rows_, self.problem_weights_.tolist(), self._scalings())
+
+    def _columns(self) -> tuple[Any, NDArray[np.float64]]:
+        """Return the weights of the rows on anchors and joined rows, and the shares of these in the communities."""
+        if self.row_graph_ is None:
+            return self.graph_, self.community_shares_
+        # The communities of a row are those of its anchors.
+        none = np.zeros((self.row_graph_.shape[1], self.community_shares_.shape[1]))
+        return join_sets([graph_in_memory(self.graph_), self.row_graph_]), np.vstack([self.community_shares_, none])
+
+    def _learn_classes(self, labels: Labels) -> dict[str, Any]:
+        """Return the attributes that the labels give."""
+        graph, shares = self._columns()
+        rows, classes = labels.rows, labels.classes
+        of_communities = np.full(shares.shape[1], -1, dtype=np.int64)
+        if self.new_classes is not None:
+            cluster_of = cut_tree(self.tree_, shares.shape[1], self.n_clusters_)
+            new = unlabelled_clusters(graph, shares, cluster_of, rows)
+            of_communities = np.where(new >= 0, new + len(classes), -1)
+            classes = with_new_names(classes, int(new.max()) + 1)
+        with one_thread_per_library():
+            labelled, targets = evidence(graph, shares, rows, labels.known[rows], of_communities)
+            system = label_system(graph, labelled, shares)
+            scores = system.solve(targets)
+        return {
+            "classes_": classes,
+            "labelled_rows_": rows,
+            "labelled_classes_": labels.known[rows],
+            "community_classes_": of_communities,
+            "class_scores_": scores,
+            "class_factors_": size_factors(scores, system.column_sums, labels.prior, len(rows)),
+        }
+
     def _distribute(self) -> None:
         """Set what follows for the rows of the fit."""
-        score = partial(row_scores, self.community_shares_, self.class_scores_ * self.class_factors_)
-        shares = [probabilities(score(block), self._prior()) for block in GraphRows(self.graph_).blocks()]
-        self.label_distributions_ = np.concatenate(shares)
+        graph, shares = self._columns()
+        score = partial(row_scores, shares, self.class_scores_ * self.class_factors_)
+        chances = [probabilities(score(block), self._prior()) for block in GraphRows(graph).blocks()]
+        self.label_distributions_ = np.concatenate(chances)
         given = np.eye(len(self.classes_))[self.labelled_classes_] if self.keep_labels else self._chances_by_others()
         self.label_distributions_[self.labelled_rows_] = given
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
@@ -240,9 +296,10 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
     def _chances_by_others(self) -> NDArray[Any]:
         """Return the probabilities that the classes of every labelled row get from all other labels."""
         with one_thread_per_library():
+            graph, shares = self._columns()
             given = self.labelled_rows_, self.labelled_classes_, self.community_classes_
-            labelled, targets = evidence(self.graph_, self.community_shares_, *given)
-            system = label_system(self.graph_, labelled, self.community_shares_)
+            labelled, targets = evidence(graph, shares, *given)
+            system = label_system(graph, labelled, shares)
             others = scores_of_others(system, targets, self.class_scores_)[: len(self.labelled_rows_)]
         return probabilities(others * self.class_factors_, self._prior())
 
@@ -262,9 +319,11 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
             Rows sum to one. Rows that no label reaches get the prior, or equal probabilities.
         """
         views = self._read(X, observed, reset=False)
-        source = self._source(views, self._scalings())
+        nearest, scalings = self._nearest_rows(), self._scalings()
+        source = self._source(views, scalings if nearest is None else with_all_features(scalings))
+        weigh = self._embedder().weights if nearest is None else partial(nearest.with_anchors, self._embedder())
         scores = self.class_scores_ * self.class_factors_
-        find = partial(_predicted, self._embedder(), self.community_shares_, scores, self._prior())
+        find = partial(_predicted, weigh, self._columns()[1], scores, self._prior())
         return np.asarray(self._map_new_rows(source, find, width=len(self.classes_), dtype=source.dtype))
 
     def predict(self, X: Any, observed: Any = None) -> Any:
@@ -302,33 +361,10 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
 
 
 def _predicted(
-    embedder: RowEmbedder,
+    weigh: Callable[[RowBlock], sparse.csr_array],
     shares: NDArray[np.float64],
     scores: NDArray[np.float64],
     prior: NDArray[np.float64] | None,
     block: RowBlock,
 ) -> NDArray[Any]:
-    return probabilities(row_scores(shares, scores, replace(block, coefficients=embedder.weights(block))), prior)
-
-
-def _learn_classes(fitted: Any, labels: Labels, find_new: bool) -> dict[str, Any]:
-    """Return the attributes that the labels give, from a fitted graph."""
-    graph, shares, rows, classes = fitted.graph_, fitted.community_shares_, labels.rows, labels.classes
-    of_communities = np.full(shares.shape[1], -1, dtype=np.int64)
-    if find_new:
-        cluster_of = cut_tree(fitted.tree_, shares.shape[1], fitted.n_clusters_)
-        new = unlabelled_clusters(graph, shares, cluster_of, rows)
-        of_communities = np.where(new >= 0, new + len(classes), -1)
-        classes = with_new_names(classes, int(new.max()) + 1)
-    with one_thread_per_library():
-        labelled, targets = evidence(graph, shares, rows, labels.known[rows], of_communities)
-        system = label_system(graph, labelled, shares)
-        scores = system.solve(targets)
-    return {
-        "classes_": classes,
-        "labelled_rows_": rows,
-        "labelled_classes_": labels.known[rows],
-        "community_classes_": of_communities,
-        "class_scores_": scores,
-        "class_factors_": size_factors(scores, system.column_sums, labels.prior, len(rows)),
-    }
+    return probabilities(row_scores(shares, scores, replace(block, coefficients=weigh(block))), prior)

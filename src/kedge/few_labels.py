@@ -1,7 +1,8 @@
 """Classes from a few labels: what the labelled rows say about all others, through the anchors that rows share.
 
 Each community counts as one more anchor of its rows. Two rows are then close if they share anchors, and a little closer
-if they share a community. Every class gets a score on each anchor; the score of a row is the weighted sum of those of
+if they share a community. Few sparse rows count as anchors of the rows around them, too, see
+:mod:`kedge.nearest_rows`. Every class gets a score on each anchor; the score of a row is the weighted sum of those of
 its anchors. The scores fit the labels by least squares and may differ little between anchors that share rows:
 
     minimise over A   sum over labelled rows of |z_i A - y_i|^2  +  ridge * trace(A' (D - reach * Z'Z) A)
@@ -33,9 +34,9 @@ Array = NDArray[np.float64]
 # the share of a row's weight that its community gets (0.2 to 0.4),
 COMMUNITY_SHARE = 0.3
 # how far labels reach, one being everywhere (0.9 to 0.99),
-REACH = 0.97
-# and how little a single label counts against those around it (0.1 to 1).
-RIDGE = 0.3
+REACH = 0.95
+# and how little a single label counts against those around it (0.3 to 1).
+RIDGE = 0.5
 # Classes are taken to be of equal size; so many labels per class count as much as this assumption.
 LABELS_FOR_SIZES = 5.0
 # Scores are sums over neighbours, so they are less decided than labels turn out to be. Their third power is about

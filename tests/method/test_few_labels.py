@@ -10,13 +10,15 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import kedge
 from kedge import MSGL, SGL, SGLClassifier, few_labels
 from kedge.datasets import make_multiview
+from kedge.readers.sparse_files import save_csr
 
 
 @parametrize_with_checks([SGLClassifier()])
@@ -315,3 +317,78 @@ def test_rows_to_label_leave_out_what_has_a_label(fitted):
 def test_rows_to_label_refuse_what_is_no_count(fitted, n_rows):
     with pytest.raises((ValueError, TypeError), match="n_rows"):
         fitted[0].rows_to_label(n_rows)
+
+
+@pytest.fixture(scope="module")
+def documents():
+    """Return sparse counts of words: four topics, and in each of them many themes with rare words of their own."""
+    rng = np.random.default_rng(0)
+    topic, theme = rng.integers(4, size=600), rng.integers(15, size=600)
+    rates = np.full((600, 400), 0.02)
+    for number in range(4):
+        rates[topic == number, 40 * number : 40 * number + 40] = 0.15
+    for row, own in enumerate(15 * topic + theme):
+        rates[row, 160 + 4 * own : 164 + 4 * own] = 1.0
+    return sparse.csr_array(rng.poisson(rates).astype(float)), topic, theme % 2
+
+
+def test_few_sparse_rows_are_joined_to_their_nearest_rows(documents):
+    # Whether the theme is even shows in rare words only.
+    X, topic, is_odd = documents
+    y = 2 * topic + is_odd
+    known, _ = hide(y, 20)
+    model = SGLClassifier(random_state=0).fit(X, known)
+    dense = SGLClassifier(random_state=0).fit(X.toarray(), known)
+    assert dense.row_graph_ is None
+    assert (np.diff(model.row_graph_.indptr) == 10).all()
+    hidden = known < 0
+    accuracies = [(one.transduction_ == y)[hidden].mean() for one in (model, dense)]
+    assert accuracies[0] > accuracies[1] + 0.05
+
+
+def test_the_nearest_rows_are_those_that_scikit_learn_finds(documents):
+    X, y, _ = documents
+    model = SGLClassifier(scale="l2", random_state=0).fit(X, hide(y, 5)[0])
+    scaled = normalize(X)
+    farthest = NearestNeighbors(n_neighbors=10).fit(scaled).kneighbors(scaled)[0][:, -1]
+    found = np.repeat(np.arange(600), 10), model.row_graph_.indices
+    distances = np.linalg.norm((scaled[found[0]] - scaled[found[1]]).toarray(), axis=1).reshape(600, 10)
+    np.testing.assert_allclose(distances.max(axis=1), farthest, atol=1e-7)
+
+
+def test_joined_rows_are_predicted_as_in_the_fit(documents, tmp_path, subtests):
+    X, y, _ = documents
+    known, _ = hide(y, 5)
+    model = SGLClassifier(random_state=0).fit(X, known)
+    hidden = known < 0
+    np.testing.assert_allclose(model.predict_proba(X)[hidden], model.label_distributions_[hidden], atol=1e-7)
+    kedge.save(model, tmp_path / "model.kedge")
+    save_csr(tmp_path / "documents", X)
+    others = {
+        "saved": kedge.load(tmp_path / "model.kedge"),
+        "on disk": SGLClassifier(random_state=0).fit(tmp_path / "documents", known),
+        "one thread": SGLClassifier(random_state=0, n_jobs=1).fit(X, known),
+    }
+    for name, other in others.items():
+        with subtests.test(name):
+            np.testing.assert_array_equal(other.transduction_, model.transduction_)
+            np.testing.assert_array_equal(other.predict(X[:50]), model.predict(X[:50]))
+            np.testing.assert_array_equal(other.label_disagreement_, model.label_disagreement_)
+    single = SGLClassifier(random_state=0).fit(X.astype(np.float32), known)
+    assert (single.transduction_ == model.transduction_).mean() > 0.98
+
+
+def test_sparse_rows_beside_a_dense_view_that_some_new_rows_lack(documents):
+    X, y, _ = documents
+    rng = np.random.default_rng(0)
+    views = [X, np.eye(4)[y] + rng.normal(scale=0.3, size=(600, 4))]
+    known, _ = hide(y, 5)
+    model = SGLClassifier(random_state=0).fit(views, known)
+    assert model.row_graph_.shape == (600, 600)
+    assert (model.predict(views) == model.transduction_)[known < 0].all()
+    for lacking in (0, 1):
+        some = [None if number == lacking else view for number, view in enumerate(views)]
+        assert (model.predict(some) == y).mean() > 0.8
+    observed = rng.random((600, 2)) > 0.2
+    observed[~observed.any(axis=1)] = True
+    assert SGLClassifier(random_state=0).fit(views, known, observed=observed).row_graph_ is None

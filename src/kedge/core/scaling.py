@@ -38,12 +38,15 @@ class ViewScaling:
         """Return the scaled and projected rows, in the same dtype."""
         if not rows.shape[0]:
             return rows if self.directions is None else np.empty((0, self.directions.shape[1]), dtype=rows.dtype)
-        scaled = self.scale(rows)
+        return self.project(self.scale(rows))
+
+    def project(self, scaled: View) -> View:
+        """Return scaled rows in the directions, less the centre."""
         if self.directions is None:
-            return scaled if self.center is None else scaled - self.center.astype(rows.dtype)
-        projected = np.asarray(scaled @ self.directions.astype(rows.dtype))
+            return scaled if self.center is None else scaled - self.center.astype(scaled.dtype)
+        projected = np.asarray(scaled @ self.directions.astype(scaled.dtype))
         if self.center is not None:
-            projected -= (self.center @ self.directions).astype(rows.dtype)
+            projected -= (self.center @ self.directions).astype(scaled.dtype)
         return projected
 
     def width_of(self, n_features: int) -> int:
