@@ -26,7 +26,7 @@ DRAWS = 10
 # scikit-learn's default, which its own methods take; and the default of Poisson learning, the row itself being one.
 NEIGHBORS, POISSON_NEIGHBORS = 7, 10
 # A rival that has computed for so many seconds on a set gets no further draw.
-PATIENCE = 600.0
+PATIENCE = 300.0
 TOLD = ", told sizes"
 # Recorded by the authors of Poisson learning (Calder, Cook, Thorpe and Slepcev, 2020): means of 100 draws on MNIST,
 # with the features of a variational autoencoder, from ResultsFromPaper of github.com/jwcalder/GraphLearning at e8de19f.

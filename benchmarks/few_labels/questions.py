@@ -16,10 +16,15 @@ HIDDEN_CLASSES = (3, 6, 7)
 DRAWS = 5
 
 
-def fit(rows, labels, labelled, seed, **parameters):
-    """Return a classifier that sees the labels of some rows, and which rows it does not see."""
+def fit(rows, labels, labelled, seed, model=None, **parameters):
+    """Return a classifier that sees the labels of some rows, and which rows it does not see.
+
+    A model that is given keeps its graph, as if its user had found out other labels.
+    """
     known = np.full(len(labels), -1)
     known[labelled] = labels[labelled]
+    if model is not None:
+        return model.update_labels(known), known < 0
     return SGLClassifier(random_state=seed, **parameters).fit(rows.X, known), known < 0
 
 
@@ -32,11 +37,11 @@ def print_wrong_labels(rows, y, draws):
         wrong = rng.choice(labelled, int(FLIPPED * len(labelled)), replace=False)
         labels = y.copy()
         labels[wrong] = (y[wrong] + rng.integers(1, y.max() + 1, len(wrong))) % (y.max() + 1)
-        clean, hidden = fit(rows, y, labelled, seed)
-        noisy, _ = fit(rows, labels, labelled, seed)
-        named = noisy.label_disagreement_
-        scores = [(model.transduction_ == y)[hidden].mean() for model in (clean, noisy)]
-        table.append([*scores, np.isin(wrong, named).mean(), np.isin(named, wrong).mean()])
+        model, hidden = fit(rows, y, labelled, seed)
+        clean = (model.transduction_ == y)[hidden].mean()
+        noisy = (fit(rows, labels, labelled, seed, model)[0].transduction_ == y)[hidden].mean()
+        named = model.label_disagreement_
+        table.append([clean, noisy, np.isin(wrong, named).mean(), np.isin(named, wrong).mean()])
     clean, noisy, found, precise = 100 * np.mean(table, axis=0)
     print(f"{FLIPPED:.0%} of {PER_CLASS} labels per class wrong: accuracy {clean:.1f} without, {noisy:.1f} with them")
     print(f"lost {clean - noisy:.1f} points, {measure.verdict(clean - noisy, 2.0)}")
@@ -47,15 +52,15 @@ def print_wrong_labels(rows, y, draws):
 def print_rows_asked_for(rows, y, draws):
     """Print the accuracy with rows that kedge asks for, and with as many and twice as many random ones."""
     asked = SGL(len(np.unique(y)), random_state=0).fit(rows.X).rows_to_label(max(ASKED))
-    table = []
+    table, model = [], None
     for count in (count for count in ASKED if 4 * count <= len(y)):
-        model, hidden = fit(rows, y, asked[:count], 0)
+        model, hidden = fit(rows, y, asked[:count], 0, model)
         cells = [100 * (model.transduction_ == y)[hidden].mean()]
         for n_random in (count, 2 * count):
             found = []
             for seed in range(draws):
                 labelled = np.random.default_rng(seed).choice(len(y), n_random, replace=False)
-                model, hidden = fit(rows, y, labelled, 0)
+                model, hidden = fit(rows, y, labelled, 0, model)
                 found.append(100 * (model.transduction_ == y)[hidden].mean())
             cells.append(np.mean(found))
         table.append([str(count), *(f"{cell:.1f}" for cell in cells), "yes" if cells[0] >= cells[2] else "NO"])
