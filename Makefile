@@ -84,7 +84,7 @@ bench-quality: $(INSTALLED)
 
 # A few labels beside scikit-learn's semi-supervised methods, and pairs of rows; an hour in all.
 bench-few-labels: $(INSTALLED)
-	for program in accuracy questions pairs; do $(BIN)/python -m benchmarks.few_labels.$$program || exit 1; done
+	for program in accuracy calibration questions pairs; do $(BIN)/python -m benchmarks.few_labels.$$program || exit 1; done
 
 # Communities of neighbour graphs beside leidenalg and igraph; some minutes.
 bench-communities: $(INSTALLED)

@@ -19,7 +19,9 @@ from kedge.core.rows import join_sets
 from kedge.engines.local import GraphRows, graph_in_memory
 from kedge.few_labels import (
     CONTRADICTED,
+    SHARPNESS,
     evidence,
+    fit_sharpness,
     label_system,
     probabilities,
     row_scores,
@@ -74,10 +76,11 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
         The cluster of each row, as if there were no labels.
     row_graph_ : csr_array of shape (n_samples, n_samples) or None
         The ten nearest rows of each row, if rows are few and sparse; else None.
-    class_scores_, class_factors_, labelled_classes_, community_classes_, joined_rows_
+    class_scores_, class_factors_, sharpness_, labelled_classes_, community_classes_, joined_rows_
         What ``predict`` and ``label_disagreement_`` use: the scores of the classes on anchors, joined rows and
-        communities, a factor for the size of each class, the number of the class of each labelled row, and that of
-        each community that is (part of) a new class, -1 for all others; the scaled rows behind ``row_graph_``.
+        communities, a factor for the size of each class, the power of scores that probabilities are proportional to,
+        the number of the class of each labelled row, and that of each community that is (part of) a new class, -1 for
+        all others; the scaled rows behind ``row_graph_``.
     graph_, anchors_, anchor_labels_, embedding_, anchor_embedding_, tree_, n_clusters_, n_communities_, scalings_
         The graph and its clusters, as in :class:`kedge.SGL`, and so are all attributes that are not listed here.
     view_names_, view_weights_, view_weights_history_, view_prior_
@@ -120,6 +123,7 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
     community_classes_: NDArray[np.int64]
     class_scores_: NDArray[np.float64]
     class_factors_: NDArray[np.float64]
+    sharpness_: float
     joined_rows_: list[Any] | None
     row_graph_: sparse.csr_array | None
 
@@ -262,6 +266,7 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
             labelled, targets = evidence(graph, shares, rows, labels.known[rows], of_communities)
             system = label_system(graph, labelled, shares)
             scores = system.solve(targets)
+            sharpness = fit_sharpness(system, targets, labels.known[rows], labels.prior)
         return {
             "classes_": classes,
             "labelled_rows_": rows,
@@ -269,15 +274,21 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
             "community_classes_": of_communities,
             "class_scores_": scores,
             "class_factors_": size_factors(scores, system.column_sums, labels.prior, len(rows)),
+            "sharpness_": sharpness,
         }
 
     def _distribute(self) -> None:
         """Set what follows for the rows of the fit."""
         graph, shares = self._columns()
         score = partial(row_scores, shares, self.class_scores_ * self.class_factors_)
-        chances = [probabilities(score(block), self._prior()) for block in GraphRows(graph).blocks()]
+        blocks = GraphRows(graph).blocks()
+        chances = [probabilities(score(block), self.sharpness_, self._prior()) for block in blocks]
         self.label_distributions_ = np.concatenate(chances)
-        given = np.eye(len(self.classes_))[self.labelled_classes_] if self.keep_labels else self._chances_by_others()
+        given = (
+            np.eye(len(self.classes_))[self.labelled_classes_]
+            if self.keep_labels
+            else self._chances_by_others(self.sharpness_)
+        )
         self.label_distributions_[self.labelled_rows_] = given
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
 
@@ -285,15 +296,16 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
     def label_disagreement_(self) -> NDArray[np.int64]:
         """Rows whose given label the other labels contradict, the most doubtful first.
 
-        A row is named if the other labels leave its class a probability below 3 %. Computed when asked for, in time
-        with the cube of the anchors.
+        A row is named if the other labels leave its class a probability below 3 %. This is the probability as it is
+        where labels are few: many wrong labels lower all probabilities, and would hide each other. Computed when asked
+        for, in time with the cube of the anchors.
         """
         check_is_fitted(self)
-        given = self._chances_by_others()[np.arange(len(self.labelled_rows_)), self.labelled_classes_]
+        given = self._chances_by_others(SHARPNESS)[np.arange(len(self.labelled_rows_)), self.labelled_classes_]
         order = np.argsort(given, kind="stable")
         return np.asarray(self.labelled_rows_[order[given[order] < CONTRADICTED]], dtype=np.int64)
 
-    def _chances_by_others(self) -> NDArray[Any]:
+    def _chances_by_others(self, sharpness: float) -> NDArray[Any]:
         """Return the probabilities that the classes of every labelled row get from all other labels."""
         with one_thread_per_library():
             graph, shares = self._columns()
@@ -301,7 +313,7 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
             labelled, targets = evidence(graph, shares, *given)
             system = label_system(graph, labelled, shares)
             others = scores_of_others(system, targets, self.class_scores_)[: len(self.labelled_rows_)]
-        return probabilities(others * self.class_factors_, self._prior())
+        return probabilities(others * self.class_factors_, sharpness, self._prior())
 
     def predict_proba(self, X: Any, observed: Any = None) -> NDArray[Any]:
         """Return the probabilities of the classes for new rows, in the order of ``classes_``.
@@ -323,7 +335,7 @@ class SGLClassifier(ReadsViews, FittedAnchorGraph, ClassifierMixin, BaseEstimato
         source = self._source(views, scalings if nearest is None else with_all_features(scalings))
         weigh = self._embedder().weights if nearest is None else partial(nearest.with_anchors, self._embedder())
         scores = self.class_scores_ * self.class_factors_
-        find = partial(_predicted, weigh, self._columns()[1], scores, self._prior())
+        find = partial(_predicted, weigh, self._columns()[1], scores, self.sharpness_, self._prior())
         return np.asarray(self._map_new_rows(source, find, width=len(self.classes_), dtype=source.dtype))
 
     def predict(self, X: Any, observed: Any = None) -> Any:
@@ -364,7 +376,8 @@ def _predicted(
     weigh: Callable[[RowBlock], sparse.csr_array],
     shares: NDArray[np.float64],
     scores: NDArray[np.float64],
+    sharpness: float,
     prior: NDArray[np.float64] | None,
     block: RowBlock,
 ) -> NDArray[Any]:
-    return probabilities(row_scores(shares, scores, replace(block, coefficients=weigh(block))), prior)
+    return probabilities(row_scores(shares, scores, replace(block, coefficients=weigh(block))), sharpness, prior)

@@ -13,7 +13,7 @@ have this penalty on a graph between rows; Liu, He and Chang, "Large graph const
 learning" (2010), have a similar one on anchors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize_scalar
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import gen_batches
 
@@ -40,8 +41,8 @@ RIDGE = 0.5
 # Classes are taken to be of equal size; so many labels per class count as much as this assumption.
 LABELS_FOR_SIZES = 5.0
 # Scores are sums over neighbours, so they are less decided than labels turn out to be. Their third power is about
-# right: the mean of the largest probability is then near the accuracy.
-SHARPNESS = 3
+# right where classes are distinct; labels that are held out, a fifth at a time, tell the power that fits the data.
+SHARPNESS, HELD_OUT_PARTS = 3.0, 5
 # A given label is contradicted if the other labels leave it less than this probability.
 CONTRADICTED = 0.03
 # A cluster is a new class if it holds less than this share of the labels that it would hold if they were spread evenly.
@@ -147,12 +148,47 @@ def size_factors(scores: Array, column_sums: Array, prior: Array | None, n_label
     return np.asarray((1.0 / (n_classes * shares)) ** trust)
 
 
-def probabilities(scores: NDArray[Any], prior: Array | None = None) -> NDArray[Any]:
+def probabilities(scores: NDArray[Any], sharpness: float, prior: Array | None = None) -> NDArray[Any]:
     """Return the probabilities of the classes from the scores of rows; rows that no label reaches get the prior."""
-    sharp = np.maximum(scores, 0.0) ** SHARPNESS
-    sums = sharp.sum(axis=1, keepdims=True)
+    largest = scores.max(axis=1, keepdims=True)
+    reached = largest > 0
+    sharp = (np.maximum(scores, 0.0) / np.where(reached, largest, 1.0)) ** sharpness
     unknown = np.full(scores.shape[1], 1.0 / scores.shape[1]) if prior is None else prior
-    return np.asarray(np.where(sums > 0, sharp / np.where(sums > 0, sums, 1.0), unknown), dtype=scores.dtype)
+    found = np.where(reached, sharp / np.where(reached, sharp.sum(axis=1, keepdims=True), 1.0), unknown)
+    return np.asarray(found, dtype=scores.dtype)
+
+
+def fit_sharpness(
+    system: LabelSystem, targets: Array, classes_of_rows: NDArray[np.int64], prior: Array | None
+) -> float:
+    """Return the power of scores under which labels that are held out are foretold best.
+
+    The score is Brier's, the squared distance of the probabilities from the label. The usual power counts as much as
+    one label does, so it decides where labels are few. The first ``len(classes_of_rows)`` labelled rows are those of
+    single rows; every class keeps at least one.
+    """
+    n_rows = len(classes_of_rows)
+    order = np.argsort(classes_of_rows, kind="stable")
+    sizes = np.bincount(classes_of_rows)
+    rank = np.empty(n_rows, dtype=np.intp)
+    rank[order] = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    part = np.where(sizes[classes_of_rows] > 1, rank % HELD_OUT_PARTS, -1)
+    foretold = np.zeros((n_rows, targets.shape[1]))
+    for number in range(HELD_OUT_PARTS):
+        held_out = np.flatnonzero(part == number)
+        kept = np.setdiff1d(np.arange(len(targets)), held_out)
+        if len(held_out):
+            scores = replace(system, labelled=system.labelled[kept]).solve(targets[kept])
+            factors = size_factors(scores, system.column_sums, prior, n_rows - len(held_out))
+            foretold[held_out] = system.labelled[held_out] @ (scores * factors)
+    some = part >= 0
+    given = targets[:n_rows][some]
+
+    def loss(logarithm: float) -> float:
+        chances = probabilities(foretold[some], SHARPNESS * np.exp(logarithm), prior)
+        return float(np.square(chances - given).sum()) + logarithm**2
+
+    return SHARPNESS * float(np.exp(minimize_scalar(loss, bounds=(-2.0, 2.0), method="bounded").x))
 
 
 def row_scores(shares: Array, scores: Array, block: RowBlock) -> NDArray[Any]:
@@ -200,13 +236,20 @@ def evidence(
     classes_of_rows: NDArray[np.int64],
     classes_of_communities: NDArray[np.int64],
 ) -> tuple[sparse.csr_array, Array]:
-    """Return what is labelled - rows, then communities as a whole - as rows of Z, and their targets."""
+    """Return what is labelled - rows, then communities as a whole - as rows of Z, and their targets.
+
+    The communities of a new class count as many labels together as another class has on average.
+    """
     named = np.flatnonzero(classes_of_communities >= 0)
-    parts = (np.ones(len(named)), len(shares) + named, np.arange(len(named) + 1))
-    whole = sparse.csr_array(parts, shape=(len(named), len(shares) + shares.shape[1]))
+    new = classes_of_communities[named]
+    labels_per_class = len(rows) / len(np.unique(classes_of_rows))
+    roots = np.sqrt(labels_per_class / np.bincount(new)[new])
+    whole_parts = (roots, len(shares) + named, np.arange(len(named) + 1))
+    whole = sparse.csr_array(whole_parts, shape=(len(named), len(shares) + shares.shape[1]))
     labelled = sparse.vstack([with_communities(rows_of(graph, rows), shares), whole], format="csr")
-    numbers = np.concatenate([classes_of_rows, classes_of_communities[named]])
-    return sparse.csr_array(labelled), np.eye(int(numbers.max()) + 1)[numbers]
+    numbers = np.concatenate([classes_of_rows, new])
+    weights = np.concatenate([np.ones(len(rows)), roots])
+    return sparse.csr_array(labelled), weights[:, None] * np.eye(int(numbers.max()) + 1)[numbers]
 
 
 def unlabelled_clusters(

@@ -30,6 +30,12 @@ def test_accuracy_prints_every_method():
         assert f"\n{method} " in printed
 
 
+def test_calibration_prints_every_number_of_labels():
+    printed = quick("calibration")
+    assert "labels per class  right  probability   gap  fixed" in printed
+    assert [line.split()[0] for line in printed.splitlines() if line[:1].isdigit()] == ["1", "2", "5", "10", "50"]
+
+
 def test_questions_prints_every_answer():
     printed = quick("questions")
     for answer in ("labels per class wrong", "asked for as good", "new classes; accuracy"):

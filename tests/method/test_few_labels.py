@@ -78,6 +78,31 @@ def test_probabilities_are_near_the_accuracy(digits, fitted):
     assert right[doubtful].mean() < 0.9 < right[~doubtful].mean()
 
 
+def test_the_power_of_scores_follows_labels_that_are_held_out():
+    X, y = make_blobs(2000, centers=4, cluster_std=0.5, random_state=0)
+    distinct = SGLClassifier(random_state=0).fit(X, hide(y, 25)[0])
+    X, y = make_blobs(2000, centers=4, cluster_std=2.5, random_state=0)
+    overlapping = SGLClassifier(random_state=0).fit(X, hide(y, 25)[0])
+    assert overlapping.sharpness_ < 1.5 < few_labels.SHARPNESS < distinct.sharpness_
+    # With one label per class, none can be held out.
+    lone = SGLClassifier(random_state=0).fit(X, hide(y, 1)[0])
+    assert lone.sharpness_ == pytest.approx(few_labels.SHARPNESS)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_probabilities_are_near_the_accuracy_where_classes_overlap(seed):
+    X, y = make_blobs(2000, centers=4, cluster_std=2.5, random_state=seed)
+    known, _ = hide(y, 25, seed)
+    model = SGLClassifier(random_state=0).fit(X, known)
+    sure = model.label_distributions_[known < 0].max(axis=1)
+    right = (model.transduction_ == y)[known < 0]
+    assert abs(sure.mean() - right.mean()) < 0.1
+    for low, high in ((0.3, 0.6), (0.6, 0.8), (0.8, 1.0)):
+        some = (sure > low) & (sure <= high)
+        if some.sum() > 100:
+            assert abs(sure[some].mean() - right[some].mean()) < 0.2
+
+
 LETTERS = np.array(list("abcdefghij"), dtype=object)
 
 
@@ -181,9 +206,10 @@ def test_rows_that_no_label_reaches_get_equal_probabilities():
     np.testing.assert_allclose(prior.label_distributions_[part == 1], [[0.2, 0.8]] * 150)
 
 
-def test_clusters_without_labels_become_classes(digits):
+@pytest.mark.parametrize("per_class", [3, 10, 50])
+def test_clusters_without_labels_become_classes(digits, per_class):
     X, y = digits
-    known, _ = hide(y, 10)
+    known, _ = hide(y, per_class)
     known[np.isin(known, [3, 6, 7])] = -1
     model = SGLClassifier(new_classes="auto", random_state=0).fit(X, known)
     assert model.classes_[:7].tolist() == [0, 1, 2, 4, 5, 8, 9]
@@ -214,6 +240,17 @@ def test_a_prior_moves_the_sizes_of_classes_towards_it():
         for prior in ([0.3, 0.7], [0.95, 0.05])
     ]
     assert sizes[0] > sizes[1]
+
+
+def test_the_true_sizes_as_prior_raise_the_accuracy():
+    X, y = make_blobs([1800, 200], centers=[[0, 0], [2.5, 0]], random_state=0)
+    accuracies = []
+    for prior in (None, [0.9, 0.1]):
+        for seed in range(5):
+            known, _ = hide(y, 2, seed)
+            found = SGLClassifier(class_prior=prior, random_state=0).fit(X, known).transduction_
+            accuracies.append((found == y).mean())
+    assert np.mean(accuracies[5:]) > np.mean(accuracies[:5]) + 0.02
 
 
 def test_minus_one_and_another_number_are_two_classes():
@@ -292,6 +329,17 @@ def test_rows_to_label_are_spread_over_the_clusters(make):
     X, y = make_blobs(600, centers=6, cluster_std=0.4, random_state=2)
     rows = make(6, random_state=0).fit(X).rows_to_label(6)
     assert sorted(y[rows]) == list(range(6))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"structure": "exact", "n_anchors": 60}, {"signed": True}, {"partition": "spectral"}, {"beta": 0.2}],
+    ids=lambda parameters: next(iter(parameters)),
+)
+def test_rows_to_label_after_other_fits(parameters):
+    X, y = make_blobs(300, centers=3, n_features=8, random_state=0)
+    rows = SGL(3, random_state=0, **parameters).fit(X).rows_to_label(3)
+    assert sorted(y[rows]) == [0, 1, 2]
 
 
 def test_rows_to_label_beat_twice_as_many_random_rows(digits):

@@ -7,7 +7,7 @@ import pytest
 from report.page_structure import check_page, unpacked
 from scipy import sparse
 
-from kedge import MSGL, SGL
+from kedge import MSGL, SGL, SGLClassifier
 from kedge.datasets import make_multiview
 from kedge.report import write_report
 
@@ -60,6 +60,27 @@ def test_several_views_have_weights_and_features_each(written):
     lines = page.data["views-figure"]["data"]
     assert [line["name"] for line in lines] == ["sound", "picture"]
     assert np.allclose(unpacked(lines[1]["y"]), model.view_weights_history_[:, 1])
+
+
+def test_classes_contradicted_labels_and_rows_worth_one(written, digits):
+    X, y = digits
+    known = np.where(np.arange(600) < 150, y, -1)
+    wrong = 17
+    known[wrong] = (y[wrong] + 1) % 10
+    model = SGLClassifier(random_state=0).fit(X, known)
+    names = [f"scan {row}" for row in range(600)]
+    page = written(model, [X], row_names=names)
+    assert {"classes", "worth-a-label"} <= set(page.sections())
+    assert "150 rows had a label." in page.words
+    doubtful = model.label_disagreement_.tolist()
+    assert wrong in doubtful
+    table = " ".join(f"scan {row} {known[row]}" for row in doubtful[:20])
+    assert table in page.words
+    given, found = (np.bincount(own, minlength=10) for own in (known[:150], model.transduction_))
+    assert f"{given[3]} {found[3]} {100 * found[3] / 600:.1f} %" in page.words
+    rows = model.rows_to_label(20)
+    listed = (f"scan {row} {model.transduction_[row]} {model.label_distributions_[row].max():.2f}" for row in rows)
+    assert " ".join(listed) in page.words
 
 
 def test_a_number_of_clusters_that_the_data_chose_is_explained(written):
