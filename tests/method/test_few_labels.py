@@ -412,7 +412,10 @@ def test_joined_rows_are_predicted_as_in_the_fit(documents, tmp_path, subtests):
     np.testing.assert_allclose(model.predict_proba(X)[hidden], model.label_distributions_[hidden], atol=1e-7)
     kedge.save(model, tmp_path / "model.kedge")
     save_csr(tmp_path / "documents", X)
+    da = pytest.importorskip("dask.array")
+    lazy = da.from_array(X.toarray(), chunks=(250, -1)).map_blocks(sparse.csr_array)
     others = {
+        "dask": SGLClassifier(random_state=0).fit(lazy, known),
         "saved": kedge.load(tmp_path / "model.kedge"),
         "on disk": SGLClassifier(random_state=0).fit(tmp_path / "documents", known),
         "one thread": SGLClassifier(random_state=0, n_jobs=1).fit(X, known),
