@@ -58,6 +58,13 @@ def draw_labels(y, per_class, seed):
     return np.concatenate(rows)
 
 
+def known_at(y, labelled):
+    """Return the classes with all rows hidden but the labelled ones."""
+    known = np.full(len(y), -1)
+    known[labelled] = y[labelled]
+    return known
+
+
 class Methods:
     """The methods on one data set; each returns the classes of all rows."""
 
@@ -182,9 +189,7 @@ def measure_method(name, methods, y, draws):
         if spent > PATIENCE and name != OURS:
             break
         for per_class in reversed(PER_CLASS):
-            labelled = draw_labels(y, per_class, seed)
-            known = np.full(len(y), -1)
-            known[labelled] = y[labelled]
+            known = known_at(y, draw_labels(y, per_class, seed))
             methods.seconds_per_set(name)  # found now, so that no fit counts it
             begun = time.perf_counter()
             found = METHODS[name](methods, known, seed)

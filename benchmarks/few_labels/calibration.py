@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from benchmarks.clustering import measure
-from benchmarks.few_labels.accuracy import LEFT_ASIDE, PER_CLASS, SETS, draw_labels
+from benchmarks.few_labels.accuracy import LEFT_ASIDE, PER_CLASS, SETS, draw_labels, known_at
 from benchmarks.quality import data
 from kedge import SGLClassifier
 from kedge.few_labels import SHARPNESS
@@ -46,8 +46,7 @@ def lines_of(X, y, draws):
     for per_class in PER_CLASS:
         found = []
         for seed in range(draws):
-            known, labelled = np.full(len(y), -1), draw_labels(y, per_class, seed)
-            known[labelled] = y[labelled]
+            known = known_at(y, draw_labels(y, per_class, seed))
             if seed in models:
                 model = models[seed].update_labels(known)
             else:
@@ -77,7 +76,7 @@ def main():
             if rows is None:
                 continue
             X, y = rows.X, np.unique(rows.y, return_inverse=True)[1]
-        aside = "" if name in SETS else "; no constant was settled on it"
+        aside = "; no constant was settled on it" if name in LEFT_ASIDE else ""
         print(f"{name}: {len(y):,} rows{aside}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

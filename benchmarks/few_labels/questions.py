@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 
 from benchmarks.clustering import measure
-from benchmarks.few_labels.accuracy import draw_labels
+from benchmarks.few_labels.accuracy import draw_labels, known_at
 from benchmarks.quality import data
 from kedge import SGL, SGLClassifier
 
@@ -21,8 +21,7 @@ def fit(rows, labels, labelled, seed, model=None, **parameters):
 
     A model that is given keeps its graph, as if its user had found out other labels.
     """
-    known = np.full(len(labels), -1)
-    known[labelled] = labels[labelled]
+    known = known_at(labels, labelled)
     if model is not None:
         return model.update_labels(known), known < 0
     return SGLClassifier(random_state=seed, **parameters).fit(rows.X, known), known < 0

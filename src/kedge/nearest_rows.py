@@ -29,7 +29,7 @@ _DISTANCES_HELD = 1 << 22
 
 
 def with_all_features(scalings: Sequence[ViewScaling]) -> list[ViewScaling]:
-    """Return the scalings without the projection of sparse rows; dense rows lose next to nothing by theirs."""
+    """Return the scalings without the projection of sparse rows; dense rows keep theirs."""
     return [replace(one, directions=None) if _of_sparse_rows(one) else one for one in scalings]
 
 

@@ -57,6 +57,15 @@ def test_kedge_and_the_best_of_the_others(title):
     assert cells == [f"{mean} ({difference})" for mean, difference in zip(means, ahead, strict=True)]
 
 
+@pytest.mark.parametrize("title", SETS)
+def test_umap(title):
+    text = printed_of_set(SETS[title], "accuracy_umap")
+    means = re.findall(r"(\d+\.\d) ±", re.search(r"^UMAP \+ LogisticRegression  .*", text, re.M)[0])
+    ahead = re.search(r"^kedge less the best .*: (.*)", text, re.M)[1].split()
+    row = [f"{title} by UMAP", *(f"{mean} ({one})" for mean, one in zip(means, ahead, strict=True))]
+    assert row in rows_of_tables("few_labels.md")
+
+
 @pytest.mark.parametrize("title", ["MNIST", "digits", "TR45", "Citeseer", "blobs that overlap"])
 def test_calibration(title):
     text = printed_of_set(SETS.get(title, title), "calibration")

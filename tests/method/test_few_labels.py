@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import kedge
 from kedge import MSGL, SGL, SGLClassifier, few_labels
 from kedge.datasets import make_multiview
+from kedge.nearest_rows import NearestRows
 from kedge.readers.sparse_files import save_csr
 
 
@@ -402,6 +403,35 @@ def test_the_nearest_rows_are_those_that_scikit_learn_finds(documents):
     found = np.repeat(np.arange(600), 10), model.row_graph_.indices
     distances = np.linalg.norm((scaled[found[0]] - scaled[found[1]]).toarray(), axis=1).reshape(600, 10)
     np.testing.assert_allclose(distances.max(axis=1), farthest, atol=1e-7)
+
+
+def test_nearest_rows_weigh_views_and_leave_out_those_that_a_row_lacks():
+    rng = np.random.default_rng(0)
+    fitted = [rng.normal(size=(40, 3)), rng.normal(size=(40, 5))]
+    views = [sparse.csr_array(rng.normal(size=(6, 3))), rng.normal(size=(6, 5))]
+    observed = np.array([[True, True], [True, False], [False, True]] * 2)
+    views = [sparse.csr_array(views[0].toarray() * observed[:, :1]), views[1] * observed[:, 1:]]
+    search = NearestRows([sparse.csr_array(fitted[0]), fitted[1]], [0.2, 5.0], [])
+    found = search.find(views, observed)
+    for row, seen in enumerate(observed):
+        dense = [views[0].toarray()[row], views[1][row]]
+        far = sum(
+            weight * np.square(own - one).sum(axis=1)
+            for own, one, weight, here in zip(fitted, dense, (0.2, 5.0), seen, strict=True)
+            if here
+        )
+        assert found[[row]].indices.tolist() == np.sort(np.argsort(far)[:10]).tolist()
+    np.testing.assert_allclose(found.data, 0.1)
+
+
+def test_a_new_class_counts_as_many_labels_as_another(digits):
+    X, y = digits
+    known, rows = hide(np.where(y == 9, 8, y), 6)
+    graph = SGL(10, random_state=0).fit(X)
+    of_communities = np.full(graph.community_shares_.shape[1], -1)
+    of_communities[[0, 1, 2]] = [9, 9, 10]
+    evidence = few_labels.evidence(graph.graph_, graph.community_shares_, rows, known[rows], of_communities)
+    np.testing.assert_allclose(np.square(evidence[1]).sum(axis=0), [6] * 11)
 
 
 def test_joined_rows_are_predicted_as_in_the_fit(documents, tmp_path, subtests):
