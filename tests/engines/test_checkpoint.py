@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from kedge import MSGL, SGL
+from kedge.engines import checkpoint, local
 from kedge.engines.local import BlockEngine
 from kedge.engines.stores import BlockFile
 
@@ -37,9 +38,9 @@ def count_passes(monkeypatch):
     """Return a list that grows by one with every pass that is run."""
     run, done = BlockEngine.run_pass, []
 
-    def counted(self, solve):
+    def counted(self, *arguments):
         done.append(1)
-        return run(self, solve)
+        return run(self, *arguments)
 
     monkeypatch.setattr(BlockEngine, "run_pass", counted)
     return done
@@ -77,6 +78,139 @@ def test_several_views_go_on(tmp_path):
     np.testing.assert_array_equal(model.view_weights_history_, whole.view_weights_history_)
 
 
+@pytest.fixture
+def every_third_block(monkeypatch):
+    """Record a pass after every third of its eight blocks."""
+    monkeypatch.setattr(local, "MOST_ROWS", 32)
+    monkeypatch.setattr(checkpoint, "BLOCKS_BETWEEN_RECORDS", 3)
+    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN_RECORDS", 0.0)
+
+
+def fit_until_block(monkeypatch, number, error, rows, folder, options=OPTIONS):
+    """Fit until a block, counted from one, of which only half of the columns are written before the error."""
+    write, parts = BlockFile._write, []
+
+    def torn(self, content):
+        parts.append(content)
+        if len(parts) == 3 * (number - 1) + 2:
+            write(self, content[: len(content) // 2])
+            raise error
+        write(self, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BlockFile, "_write", torn)
+        with pytest.raises(type(error)) as caught:
+            SGL(10, checkpoint=folder, **options).fit(rows)
+    return str(caught.value)
+
+
+def count_blocks(monkeypatch):
+    """Return a list that grows by one with every block that is written."""
+    append, done = BlockFile.append, []
+
+    def counted(self, coefficients):
+        done.append(1)
+        append(self, coefficients)
+
+    monkeypatch.setattr(BlockFile, "append", counted)
+    return done
+
+
+@pytest.mark.usefixtures("every_third_block")
+@pytest.mark.parametrize("on_disk", [False, True])
+@pytest.mark.parametrize("beta", [0.0, 1.0])
+@pytest.mark.parametrize("torn", [2, 5, 8])
+def test_a_fit_goes_on_in_the_middle_of_its_first_pass(tmp_path, monkeypatch, on_disk, beta, torn):
+    options = OPTIONS | {"beta": beta, "max_iter": 3}
+    np.save(tmp_path / "rows.npy", X)
+    rows, folder = tmp_path / "rows.npy" if on_disk else X, tmp_path / "checkpoint"
+    whole = SGL(10, **options).fit(X)
+    fit_until_block(monkeypatch, torn, PowerCutError(), rows, folder, options)
+    done = count_blocks(monkeypatch)
+    model = SGL(10, checkpoint=folder, **options).fit(rows)
+    recorded = (torn - 1) // 3 * 3
+    assert len(done) == 8 * whole.n_iter_ - recorded
+    assert_same(model, whole)
+    np.testing.assert_array_equal(model.confidence_, whole.confidence_)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("every_third_block")
+def test_a_fit_goes_on_in_the_middle_of_a_later_pass(tmp_path, monkeypatch):
+    whole = SGL(10, **OPTIONS).fit(X)
+    for torn in (2 * 8 + 5, 8 - 3 + 2):  # the third pass, then the fourth
+        fit_until_block(monkeypatch, torn, PowerCutError(), X, tmp_path)
+    done = count_blocks(monkeypatch)
+    assert_same(SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X), whole)
+    assert len(done) == 8 * (whole.n_iter_ - 3)
+
+
+@pytest.mark.usefixtures("every_third_block")
+def test_a_record_of_a_finished_pass_is_not_used(tmp_path, monkeypatch):
+    unlink = type(tmp_path).unlink
+
+    def cut_before_unlink(self, **options):
+        if self.name == "begun-pass.npz":
+            raise PowerCutError
+        unlink(self, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(tmp_path), "unlink", cut_before_unlink)
+        with pytest.raises(PowerCutError):
+            SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X)
+    assert (tmp_path / "begun-pass.npz").exists()
+    whole, done = SGL(10, **OPTIONS).fit(X), count_blocks(monkeypatch)
+    assert_same(SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X), whole)
+    assert len(done) == 8 * (whole.n_iter_ - 1)
+
+
+@pytest.mark.usefixtures("every_third_block")
+def test_a_full_disk_keeps_recorded_blocks(tmp_path, monkeypatch):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    assert "is full" in fit_until_block(monkeypatch, 8, full, X, tmp_path)
+    done = count_blocks(monkeypatch)
+    model = SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X)
+    assert len(done) == 8 * model.n_iter_ - 6
+    assert_same(model, SGL(10, **OPTIONS).fit(X))
+
+
+@pytest.mark.usefixtures("every_third_block")
+def test_coefficients_that_are_gone_are_not_gone_on_from(tmp_path, monkeypatch):
+    fit_until_block(monkeypatch, 8, PowerCutError(), X, tmp_path)
+    (tmp_path / "coefficients-1.bin").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"coefficients-1.bin is shorter than it was; delete the checkpoint folder"):
+        SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X)
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from kedge import SGL
+from kedge.engines import checkpoint, local
+from kedge.engines.stores import BlockFile
+local.MOST_ROWS, checkpoint.BLOCKS_BETWEEN_RECORDS, checkpoint.SECONDS_BETWEEN_RECORDS = 32, 1, 0.0
+write, parts = BlockFile._write, []
+def torn(self, content):
+    parts.append(content)
+    if len(parts) == 3 * 5 + 2:
+        write(self, content[: len(content) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(self, content)
+BlockFile._write = torn
+SGL(10, random_state=0, checkpoint=sys.argv[2]).fit(sys.argv[1])
+"""
+
+
+def test_a_process_killed_while_it_writes_a_block_loses_that_block_alone(tmp_path, monkeypatch):
+    np.save(tmp_path / "rows.npy", X)
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, str(tmp_path / "rows.npy"), str(tmp_path / "checkpoint")]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    monkeypatch.setattr(local, "MOST_ROWS", 32)
+    done = count_blocks(monkeypatch)
+    model = SGL(10, random_state=0, checkpoint=tmp_path / "checkpoint").fit(tmp_path / "rows.npy")
+    assert len(done) == 8 - 5
+    assert_same(model, SGL(10, random_state=0).fit(X))
+
+
 KILLED = """
 import sys, warnings
 import numpy as np
@@ -87,7 +221,7 @@ warnings.simplefilter("ignore")
 local.MOST_ROWS = 32  # many blocks, so that the kill comes in the middle of a pass
 rows, folder = sys.argv[1:]
 run, passes = BlockEngine.run_pass, []
-BlockEngine.run_pass = lambda self, solve: (passes.append(1), run(self, solve))[1]
+BlockEngine.run_pass = lambda *arguments: (passes.append(1), run(*arguments))[1]
 def report(r):
     print("iteration", r.iteration, flush=True)
 model = SGL(10, beta=1.0, tol=0.0, max_iter=9, random_state=0, checkpoint=folder, scratch_folder=folder + "-scratch",

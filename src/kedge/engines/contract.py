@@ -1,24 +1,14 @@
 """What an engine offers to a fit."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.core.block_step import RowBlock
-
-
-class Mergeable(Protocol):
-    """Sums over rows that can be added to those over other rows."""
-
-    def merge(self, other: Self) -> Self:
-        """Add the sums of other rows."""
-        ...
-
-
-Sums = TypeVar("Sums", bound=Mergeable)
+from kedge.engines.sums import Sums, SumTree
 
 
 class Engine(Protocol):
@@ -63,4 +53,14 @@ class Engine(Protocol):
 
     def close(self) -> Any:
         """Stop threads; graphs and embeddings can still be read."""
+        ...
+
+
+class ResumableEngine(Engine, Protocol):
+    """An engine that can go on with a pass in the middle."""
+
+    def run_pass(
+        self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]], begun: SumTree[Sums] | None = None
+    ) -> Sums:
+        """Solve the rows behind the blocks whose sums are given, and add their sums block by block."""
         ...

@@ -21,8 +21,8 @@ from kedge.core.block_step import PassSummary, RowBlock
 from kedge.core.exact_structure import AnchorPairs
 from kedge.core.labels import ClusterSums
 from kedge.core.scaling import ViewScaling
-from kedge.engines.contract import Sums
-from kedge.engines.local import cut_rows, embed_block, join_blocks, mapped_columns, merge_sums, split_rows
+from kedge.engines.local import cut_rows, embed_block, join_blocks, mapped_columns, split_rows
+from kedge.engines.sums import Sums, merge_sums
 from kedge.readers.arrays import ArraySource, refuse_not_finite
 from kedge.readers.dask_arrays import DaskReader, blocks_of
 

@@ -16,8 +16,9 @@ from sklearn import get_config
 from kedge.core.block_step import RowBlock
 from kedge.core.rows import RowSource
 from kedge.engines.checkpoint import Checkpoint, CheckpointedEngine
-from kedge.engines.contract import Engine, Sums
+from kedge.engines.contract import Engine
 from kedge.engines.stores import ScratchStore
+from kedge.engines.sums import Sums, SumTree, merge_sums
 from kedge.readers.arrays import ArraySource
 
 Result = TypeVar("Result")
@@ -54,22 +55,6 @@ def split_rows(rows: NDArray[np.intp], starts: NDArray[np.intp]) -> Iterator[tup
     for number, (first, last) in enumerate(pairwise(np.searchsorted(rows, starts))):
         if last > first:
             yield number, rows[first:last] - starts[number]
-
-
-def merge_sums(parts: Iterable[Sums]) -> Sums:
-    """Merge sums that come in order, in a fixed tree of neighbours; only as many are kept as the tree is high."""
-    kept: list[tuple[int, Sums]] = []
-    for sums in parts:
-        # Two neighbours that stand for equally many blocks become one.
-        height = 0
-        while kept and kept[-1][0] == height:
-            sums = kept.pop()[1].merge(sums)
-            height += 1
-        kept.append((height, sums))
-    total = kept[-1][1]
-    for _, sums in reversed(kept[:-1]):
-        total = sums.merge(total)
-    return total
 
 
 class MemoryStore:
@@ -247,19 +232,24 @@ class BlockEngine:
             return MemoryStore(len(self._blocks))
         return ScratchStore(self._scratch_folder, self._source.dtype)
 
-    def run_pass(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Sums:
-        """Solve all rows; see :class:`kedge.engines.contract.Engine`."""
+    def run_pass(
+        self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]], begun: SumTree[Sums] | None = None
+    ) -> Sums:
+        """Solve all rows; see :class:`kedge.engines.contract.ResumableEngine`."""
+        tree = SumTree[Sums]() if begun is None else begun
+        first = tree.n_blocks
         self._store.begin_pass()
-        total = merge_sums(self._kept(solve))
-        self._store.end_pass()
-        return total
-
-    def _kept(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Iterator[Sums]:
-        for coefficients, sums in self._each(solve, with_views=True):
+        self._count_rows(int(self._starts[first]))
+        for coefficients, sums in self._each(solve, with_views=True, first=first):
             self._store.write(coefficients)
-            if self._on_rows is not None:
-                self._on_rows(coefficients.shape[0])
-            yield sums
+            tree.add(sums)
+            self._count_rows(coefficients.shape[0])
+        self._store.end_pass()
+        return tree.total()
+
+    def _count_rows(self, n_rows: int) -> None:
+        if self._on_rows is not None:
+            self._on_rows(n_rows)
 
     def sum_blocks(self, function: Callable[[RowBlock], Sums], *, with_views: bool = False) -> Sums:
         """Merge over blocks; see :class:`kedge.engines.contract.Engine`."""
@@ -314,15 +304,15 @@ class BlockEngine:
             return RowBlock(rows, (), coefficients)
         return RowBlock(rows, self._source.read(rows), coefficients, self._source.observed(rows))
 
-    def _each(self, function: Callable[[RowBlock], Result], *, with_views: bool) -> Iterator[Result]:
-        """Yield what the function returns for every block, in order, with a bounded number of blocks in work."""
+    def _each(self, function: Callable[[RowBlock], Result], *, with_views: bool, first: int = 0) -> Iterator[Result]:
+        """Yield what the function returns for all blocks from the first on, with a bounded number in work."""
         if self._pool is None:
-            for number in range(len(self._blocks)):
+            for number in range(first, len(self._blocks)):
                 yield function(self._read(number, with_views))
             return
         waiting: deque[Future[Result]] = deque()
         try:
-            for number in range(len(self._blocks)):
+            for number in range(first, len(self._blocks)):
                 waiting.append(self._submit(function, number, with_views))
                 if len(waiting) >= self._in_flight:
                     yield waiting.popleft().result()

@@ -32,17 +32,22 @@ class BlockFile:
         self.places: list[BlockPlace] = list(places or [])
         self._guard = threading.Lock()
 
-    def clear(self) -> None:
-        """Forget all blocks and free their space."""
-        self.places = []
-        self.handle.truncate(0)
+    @property
+    def n_bytes(self) -> int:
+        """Where the last block ends."""
+        if not self.places:
+            return 0
+        last = self.places[-1]
+        return last.offset + 8 * (last.n_rows + 1) + (4 + int(self.dtype.itemsize)) * last.n_weights
+
+    def cut(self, n_blocks: int) -> None:
+        """Keep the first blocks only, and free the space of what is behind them."""
+        del self.places[n_blocks:]
+        self.handle.truncate(self.n_bytes)
 
     def append(self, coefficients: sparse.csr_array) -> None:
         """Write a block behind the last one."""
-        offset = 0
-        if self.places:
-            last = self.places[-1]
-            offset = last.offset + 8 * (last.n_rows + 1) + (4 + self.dtype.itemsize) * last.n_weights
+        offset = self.n_bytes
         parts = (
             coefficients.indptr.astype(np.int64, copy=False),
             coefficients.indices.astype(np.int32, copy=False),
@@ -96,13 +101,14 @@ class ScratchStore:
         self._dtype = np.dtype(dtype)
         self._last: BlockFile | None = None
         self._new: BlockFile | None = None
+        self._n_recorded = 0  # Blocks of the new file that a later run can go on from.
         self._files: list[BlockFile] = []
         weakref.finalize(self, _close_all, self._files)
 
     def begin_pass(self) -> None:
         """Open the file of the next pass."""
         with self._disk_errors_explained():
-            self._new = BlockFile(self._open_next(), self._dtype)
+            self._new = self._open_next()
         self._files.append(self._new)
 
     def write(self, coefficients: sparse.csr_array) -> None:
@@ -112,7 +118,7 @@ class ScratchStore:
             try:
                 self._new.append(coefficients)
             except OSError:
-                self._new.clear()  # a pass that cannot be finished should not keep the disk full
+                self._new.cut(self._n_recorded)  # a pass that cannot be finished should not keep the disk full
                 raise
 
     def end_pass(self) -> None:
@@ -125,8 +131,8 @@ class ScratchStore:
         """Return a block of the last pass."""
         return None if self._last is None else self._last.read(number)
 
-    def _open_next(self) -> Any:
-        return tempfile.TemporaryFile(dir=self.folder, buffering=0)
+    def _open_next(self) -> BlockFile:
+        return BlockFile(tempfile.TemporaryFile(dir=self.folder, buffering=0), self._dtype)
 
     def _disk_errors_explained(self) -> AbstractContextManager[None]:
         return disk_errors_explained(f"{self._parameter}={str(self.folder)!r}", self._what_is_left)
