@@ -12,6 +12,7 @@
 
 #include "communities.hpp"
 #include "dense_loops.hpp"
+#include "nearest_centers.hpp"
 #include "simplex_row_solver.hpp"
 #include "smallest_columns.hpp"
 
@@ -155,6 +156,31 @@ void define(nb::module_& module) {
         "values"_a.noconvert(), "count"_a);
 }
 
+using Floats = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void define_centers(nb::module_& module) {
+    module.def(
+        "nearest_centers",
+        [](const Floats& rows, const Floats& centers, const Floats& bounds, const Labels& labels) {
+            auto squares = new_array<float>({rows.shape(0)});
+            const nb::gil_scoped_release unlocked;
+            kedge::nearest_centers(rows.data(), rows.shape(0), centers.data(), centers.shape(0), rows.shape(1),
+                                   bounds.data(), labels.data(), squares.data());
+            return squares;
+        },
+        "rows"_a.noconvert(), "centers"_a.noconvert(), "bounds"_a.noconvert(), "labels"_a.noconvert());
+    module.def(
+        "move_rows_between_sums",
+        [](const Floats& rows, const Flat<std::int32_t>& before, const Flat<std::int32_t>& after, std::size_t first,
+           std::size_t last, const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& sums) {
+            const nb::gil_scoped_release unlocked;
+            kedge::move_rows_between_sums(rows.data(), rows.shape(0), rows.shape(1), before.data(), after.data(), first,
+                                          last, sums.data());
+        },
+        "rows"_a.noconvert(), "before"_a.noconvert(), "after"_a.noconvert(), "first"_a, "last"_a, "sums"_a.noconvert());
+}
+
 // The arrays of a graph, kept alive by the object that Python holds.
 struct CommunityGraph {
     Flat<std::int64_t> row_starts;
@@ -237,6 +263,7 @@ NB_MODULE(_native, module) {
     module.def("is_built_for_speed", [] { return kedge::is_built_for_speed(); });
     module.def("instruction_set", [] { return kedge::instruction_set(); });
     define_communities(module);
+    define_centers(module);
     define<double>(module);
     define<float>(module);
 }

@@ -34,6 +34,15 @@ struct DenseLoops {
     void (*back_substitute)(const double* packed, const double* inverse_diagonal, std::size_t count, double* values);
 
     double (*dot)(const double* left, const double* right, std::size_t count);
+
+    // The sum of squared differences; once that exceeds `limit`, any number between `limit` and it.
+    float (*squared_distance)(const float* left, const float* right, std::size_t count, float limit);
+
+    // The first place from `begin` on whose value is not above `limit` (a NaN is not), or `count`.
+    std::size_t (*first_at_most)(const float* values, std::size_t begin, std::size_t count, float limit);
+
+    // The lowest of at least one value.
+    float (*lowest)(const float* values, std::size_t count);
 };
 
 // The best loops this processor can run.

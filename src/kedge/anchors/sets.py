@@ -36,7 +36,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kedge.anchors.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
 from kedge.anchors.several_views import choose_view_anchors
-from kedge.core.rows import RowSource, View, build_near_problem, first_distinct, lloyd_rounds, sample_rows
+from kedge.core.lloyd import first_distinct, lloyd_rounds
+from kedge.core.rows import RowSource, View, build_near_problem, sample_rows
 from kedge.kernels.selection import one_thread_per_library
 from kedge.user_warnings import warn_convergence
 
@@ -203,8 +204,10 @@ def choose_anchor_sets(
         # One seed per set, drawn in order, lets sets be found in parallel.
         seeds = [RandomState(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=len(plan.sizes))]
         # OpenMP's limit holds only in the thread that sets it.
-        with ThreadPoolExecutor(max(1, min(plan.n_threads, len(seeds))), initializer=one_thread_per_library) as pool:
-            sets = list(pool.map(partial(choose_set, source, plan, prior), plan.sizes, seeds))
+        at_a_time = max(1, min(plan.n_threads, len(seeds)))
+        each = replace(plan, n_threads=max(1, plan.n_threads // at_a_time))
+        with ThreadPoolExecutor(at_a_time, initializer=one_thread_per_library) as pool:
+            sets = list(pool.map(partial(choose_set, source, each, prior), plan.sizes, seeds))
     largest = max(len(one[0]) for one in sets)
     if plan.asked_for is not None and largest < plan.asked_for:
         warn_convergence(
@@ -251,7 +254,7 @@ def choose_set(
     if (roots != 1.0).any():
         views = [view * view.dtype.type(root) for view, root in zip(views, roots, strict=True)]
     if is_fine:
-        found = fine_anchors(views, observed, size, random_state)
+        found = fine_anchors(views, observed, size, random_state, plan.n_threads)
     else:
         options: dict[str, Any] = {"alignment": plan.alignment, "signed": plan.signed}
         found = choose_view_anchors(views, observed, size, plan.method, random_state=random_state, **options)
@@ -259,7 +262,11 @@ def choose_set(
 
 
 def fine_anchors(
-    views: Sequence[View], observed: NDArray[np.bool_] | None, n_anchors: int, random_state: RandomState
+    views: Sequence[View],
+    observed: NDArray[np.bool_] | None,
+    n_anchors: int,
+    random_state: RandomState,
+    n_threads: int = 1,
 ) -> list[NDArray[Any]]:
     """Return anchors by the thousand, per view: a few cheap rounds of k-means from random rows.
 
@@ -271,4 +278,4 @@ def fine_anchors(
         # Rows that have every view are the best starts.
         lacking: NDArray[np.bool_] = np.asarray((~observed).any(axis=1))
         order = order[np.argsort(lacking[order], kind="stable")]
-    return lloyd_rounds(views, observed, first_distinct(views, order, n_anchors), FINE_ROUNDS)
+    return lloyd_rounds(views, observed, first_distinct(views, order, n_anchors), FINE_ROUNDS, n_threads)

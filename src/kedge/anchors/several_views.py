@@ -14,7 +14,8 @@ from sklearn.utils.extmath import row_norms
 from kedge.anchors.kmeans import LEAST_SEED_SAMPLE, MAX_ROUNDS, SEED_ROWS_PER_ANCHOR
 from kedge.anchors.select import choose_anchors
 from kedge.core.block_step import cross_product, solve_patterns, squared_norm
-from kedge.core.rows import build_row_problem, dense_rows, mean_rows, mean_squared_norm, sample_rows, side_by_side
+from kedge.core.lloyd import mean_rows
+from kedge.core.rows import build_row_problem, dense_rows, mean_squared_norm, sample_rows, side_by_side
 
 ALIGNMENTS = ("joint", "aligned", "per_view")
 # Ridge of the graphs that are compared to match anchors, in units of the mean squared anchor norm.

@@ -1,4 +1,4 @@
-"""Rows: where they come from, the problem that each one solves, and k-means rounds on the nearest-anchor search."""
+"""Rows: where they come from, and the problem that each one solves."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -334,50 +334,3 @@ def nearest_weights(
 ) -> sparse.csr_array:
     """Join rows to their nearest anchors in every set."""
     return join_sets([problem.solve(views, observed)[0] for problem in problems])
-
-
-def first_distinct(views: Sequence[View], order: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """Return the first rows of the order that differ from each other, at most that many, ascending."""
-    found: dict[bytes, int] = {}
-    for start in range(0, len(order), count):
-        numbers = order[start : start + count]
-        # Adding zero turns minus zero into zero.
-        rows = np.hstack([dense_rows(view, numbers) for view in views]) + 0.0
-        for number, row in zip(numbers.tolist(), rows, strict=True):
-            found.setdefault(row.tobytes(), number)
-        if len(found) >= count:
-            break
-    return np.sort(np.array(list(found.values())[:count], dtype=np.intp))
-
-
-def lloyd_rounds(
-    views: Sequence[View], observed: NDArray[np.bool_] | None, starts: NDArray[np.intp], n_rounds: int
-) -> list[NDArray[Any]]:
-    """Return centres, per view, after a few rounds of k-means that begins with the given rows."""
-    centers = [dense_rows(view, starts) for view in views]
-    # Single precision is enough to tell which centre is nearest, and takes half the time.
-    searched = [view.astype(np.float32, copy=False) for view in views]
-    for _ in range(n_rounds):
-        single = [own.astype(np.float32, copy=False) for own in centers]
-        nearest = build_near_problem(single, [1.0] * len(views), n_near=1).nearest(searched, observed, 1)[0][:, 0]
-        centers = [
-            mean_rows(view, None if observed is None else observed[:, number], nearest, before)
-            for number, (view, before) in enumerate(zip(views, centers, strict=True))
-        ]
-    return [np.ascontiguousarray(own) for own in centers]
-
-
-def mean_rows(
-    view: View, observed: NDArray[np.bool_] | None, nearest: NDArray[np.integer[Any]], before: NDArray[Any]
-) -> NDArray[Any]:
-    """Return the mean of each centre's rows that have the view; a centre without such rows stays where it was."""
-    rows = np.arange(len(nearest)) if observed is None else np.flatnonzero(observed)
-    counts = np.bincount(nearest[rows], minlength=len(before))
-    # Sums in double precision lose nothing when many rows are added.
-    member = sparse.csr_array((np.ones(len(rows)), (nearest[rows], rows)), shape=(len(before), len(nearest)))
-    sums = member @ view.astype(np.float64, copy=False)
-    sums = sums.toarray() if sparse.issparse(sums) else sums
-    used = counts > 0
-    means = before.copy()
-    means[used] = (sums[used] / counts[used, None]).astype(before.dtype)
-    return means

@@ -79,6 +79,7 @@ def _checked_matrix(hessian: ArrayLike) -> NDArray[np.float64]:
 
 
 FloatArray = NDArray[np.floating[Any]]
+Floats = NDArray[np.float32]
 Labels = NDArray[np.int64]
 RowMatrix: TypeAlias = FloatArray | sparse.csr_array
 
@@ -167,3 +168,9 @@ class Kernel:
     merge_communities: Callable[[CommunityGraph], Merges]
     #: Moves nodes to neighbouring clusters while that raises modularity. No cluster loses its last node.
     move_nodes: Callable[[CommunityGraph, Labels], Labels]
+    #: Returns the squared distance of each row to its nearest centre, and writes that centre over the guess given.
+    nearest_centers: Callable[[Floats, Floats, Floats, NDArray[np.int32]], Floats]
+    #: Moves rows whose label changed from the sum of the old centre to that of the new one, in a range of columns.
+    move_rows_between_sums: Callable[
+        [Floats, NDArray[np.int32], NDArray[np.int32], int, int, NDArray[np.float64]], None
+    ]

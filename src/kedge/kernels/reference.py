@@ -11,6 +11,7 @@ from scipy import linalg, sparse
 from kedge.kernels import reference_communities
 from kedge.kernels.contract import (
     FloatArray,
+    Floats,
     Kernel,
     PreparedHessian,
     RowMatrix,
@@ -149,6 +150,28 @@ def smallest_columns(values: FloatArray, count: int) -> tuple[NDArray[np.int32],
     return columns.astype(np.int32), np.take_along_axis(values, columns, axis=1)
 
 
+def nearest_centers(rows: Floats, centers: Floats, bounds: Floats, labels: NDArray[np.int32]) -> Floats:
+    """Compute all distances; the bounds and the guesses in ``labels`` are for those who want to skip some."""
+    squares = np.array([np.square(centers - row).sum(axis=1) for row in rows]).reshape(len(rows), len(centers))
+    labels[:] = squares.argmin(axis=1)
+    return squares[np.arange(len(rows)), labels]
+
+
+def move_rows_between_sums(
+    rows: Floats,
+    before: NDArray[np.int32],
+    after: NDArray[np.int32],
+    first: int,
+    last: int,
+    sums: NDArray[np.float64],
+) -> None:
+    """Add each row whose label changed to the sum of its new centre, and subtract it from that of its old one."""
+    for row in np.flatnonzero(before != after):
+        sums[after[row], first:last] += rows[row, first:last]
+        if before[row] >= 0:
+            sums[before[row], first:last] -= rows[row, first:last]
+
+
 REFERENCE = Kernel(
     name="reference",
     solve_rows=solve_rows,
@@ -156,4 +179,6 @@ REFERENCE = Kernel(
     find_communities=reference_communities.find_communities,
     merge_communities=reference_communities.merge_communities,
     move_nodes=reference_communities.move_at_fixed_count,
+    nearest_centers=nearest_centers,
+    move_rows_between_sums=move_rows_between_sums,
 )

@@ -84,6 +84,8 @@ def available_kernels() -> dict[str, Kernel]:
             find_communities=_labels_on_graph(_native.find_communities),
             merge_communities=_on_graph(_native.merge_communities),
             move_nodes=_labels_on_graph(_native.move_nodes),
+            nearest_centers=_native.nearest_centers,
+            move_rows_between_sums=_native.move_rows_between_sums,
         )
         return {"compiled": compiled, "reference": REFERENCE}
     warn_user(
