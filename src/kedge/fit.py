@@ -241,7 +241,7 @@ def _label(
         "anchor_labels_": label_anchors(support, joined, plan.anchors.signed),
         "n_components_": result.digest.n_components,
         "embedding_": engine.embedding(np.ascontiguousarray(row_map[:, :n_kept])),
-        "confidence_": engine.per_row(shares.of_columns(layout).confidence, width=None, dtype=np.float64),
+        "confidence_": engine.per_row(shares.of_columns(layout).confidence, width=None, dtype=setting.source.dtype),
         "n_near_": sets.n_near,
         "locality_": plan.locality,
         "view_prior_": setting.prior,

@@ -161,7 +161,7 @@ class FittedAnchorGraph:
         if not return_confidence:
             return labels
         sure = partial(_confidence, self._embedder(), self._shares_of_columns(n_clusters))
-        return labels, self._map_new_rows(source, sure, width=None, dtype=np.float64)
+        return labels, self._map_new_rows(source, sure, width=None, dtype=source.dtype)
 
     def _shares_of_columns(self, n_clusters: int | None) -> ShareLabels:
         shares = self._shares_at(self.n_clusters_ if n_clusters is None else n_clusters)

@@ -88,9 +88,9 @@ class SGL(AnchorGraphClusterer):
         Storage: where the weights of rows on disk are kept between passes, in temporary files that vanish with the
         model or the process. None means the folder for temporary files.
     checkpoint : path or None, default=None
-        Storage: folder that records every finished pass. After a crash or an interrupt, a fit of the same data with the
-        same parameters continues from there and ends with the same result. It is emptied at the end. Needs an integer
-        ``random_state``.
+        Storage: folder that records the fit every few seconds. After a crash or an interrupt, a fit of the same data
+        with the same parameters continues from there and ends with the same result. It is emptied at the end. Needs an
+        integer ``random_state``.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class SGL(AnchorGraphClusterer):
         anchors for more).
     confidence_ : ndarray of shape (n_samples,) or None
         How sure each label is, from 0 to 1: how far the second cluster is behind in the row's neighbourhood. Look at
-        rows below 0.5. None after :meth:`as_published`.
+        rows below 0.5. Of the dtype of the rows; None after :meth:`as_published`.
     auto_report_ : dict or None
         With ``n_clusters="auto"``, ``auto_report_["n_clusters"]`` holds the number ``chosen``, the candidates
         ``ranked`` with their scores, the ``second`` guess, and its ``closeness``: its score as a share of the best.

@@ -195,7 +195,8 @@ def learn_projection(source: ArraySource, signed: bool) -> list[ViewScaling]:
 
 def _spread_rows(n_rows: int, observed: NDArray[np.bool_] | None, most: int) -> NDArray[np.intp]:
     """Return at most that many rows that have a view, evenly spread."""
-    rows = np.arange(n_rows) if observed is None else np.flatnonzero(observed)
-    if len(rows) > most:
-        rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
-    return np.asarray(rows, dtype=np.intp)
+    # The numbers of all rows are never made: they would take eight bytes per row.
+    with_view = None if observed is None else np.flatnonzero(observed)
+    count = n_rows if with_view is None else len(with_view)
+    chosen = np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(np.intp)
+    return np.asarray(chosen if with_view is None else with_view[chosen], dtype=np.intp)
