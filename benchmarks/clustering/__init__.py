@@ -2,7 +2,6 @@
 
 ``python -m benchmarks.clustering.NAME [--quick]`` with NAME one of
 
-- ``speed``: seconds of a fit, compared with k-means, on real and generated data;
 - ``scaling``: seconds and memory of a fit over the number of rows;
 - ``prediction``: seconds to label new rows, compared with a nearest-neighbour classifier;
 - ``subspaces``: accuracy on linear subspaces, compared with spectral clustering and SSC-OMP;

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.clustering.embeddings import draw_embeddings
 from benchmarks.clustering.poker import draw_hands
 from kedge.datasets import make_union_of_subspaces
 
@@ -67,12 +68,14 @@ def load_poker(n_rows):
 
 def draw_subspaces(n_rows):
     """Draw 10 subspaces of dimension 3 in R^30, x and -x alike."""
-    return _draw_subspaces(n_rows, nonnegative=False, note="10 subspaces of dimension 3 in R^30, x as likely as -x")
+    shape = {"n_subspaces": 10, "dim": 3, "ambient_dim": 30}
+    X, y = make_union_of_subspaces(n_rows or MANY_ROWS, **shape, random_state=0, dtype=np.float32)
+    return Rows(X, y, "10 subspaces of dimension 3 in R^30, x as likely as -x, generated")
 
 
-def draw_cones(n_rows):
-    """Draw the same with nonnegative combinations, where every cluster has a centre of its own."""
-    return _draw_subspaces(n_rows, nonnegative=True, note="10 cones of dimension 3 in R^30 (nonnegative combinations)")
+def draw_embedded(n_rows):
+    """Draw what a neural network might make of 20 classes: rows of unit length on bent patches that overlap."""
+    return Rows(*draw_embeddings(n_rows or MANY_ROWS), "20 bent patches that overlap, like embeddings, generated")
 
 
 def load_digits_rows(n_rows):
@@ -103,7 +106,7 @@ LOADERS = {
     "covertype": load_covertype,
     "poker": load_poker,
     "subspaces": draw_subspaces,
-    "cones": draw_cones,
+    "embedded": draw_embedded,
 }
 
 
@@ -118,16 +121,3 @@ def _read(file_name, n_rows):
 
 def _standardised(X):
     return StandardScaler(copy=False).fit_transform(X.astype(np.float32))
-
-
-def _draw_subspaces(n_rows, nonnegative, note):
-    X, y = make_union_of_subspaces(
-        n_rows or MANY_ROWS,
-        n_subspaces=10,
-        dim=3,
-        ambient_dim=30,
-        nonnegative=nonnegative,
-        random_state=0,
-        dtype=np.float32,
-    )
-    return Rows(X, y, note)

@@ -1,38 +1,12 @@
 """What a user would run instead, by the name printed in the tables."""
 
-import numpy as np
-from sklearn.cluster import KMeans, MiniBatchKMeans, SpectralClustering
+from sklearn.cluster import SpectralClustering
 from sklearn.neighbors import KNeighborsClassifier
 
 from kedge import SGL
 from kedge.baselines import SSCOMP
 
-OURS, COARSE = "kedge SGL", "kedge SGL, 50 anchors"
-YARDSTICK = "KMeans, n_init=1"
-SLOW_RIVAL = "UMAP + k-means"
-# Each takes the number of clusters and a seed and returns a clusterer to fit.
-FAST_CLUSTERERS = {
-    OURS: lambda n_clusters, seed: SGL(n_clusters, random_state=seed),
-    COARSE: lambda n_clusters, seed: SGL(n_clusters, n_anchors=50, n_init=1, random_state=seed),
-    YARDSTICK: lambda n_clusters, seed: KMeans(n_clusters, n_init=1, random_state=seed),
-    "KMeans, n_init=10": lambda n_clusters, seed: KMeans(n_clusters, n_init=10, random_state=seed),
-    "MiniBatchKMeans": lambda n_clusters, seed: MiniBatchKMeans(n_clusters, random_state=seed),
-}
-
-
-class UmapKMeans:
-    """UMAP to ten dimensions, then k-means; without a seed, so that UMAP may use all threads."""
-
-    def __init__(self, n_clusters, seed):
-        self.n_clusters, self.seed = n_clusters, seed
-
-    def fit(self, X):
-        """Keep the labels."""
-        import umap
-
-        positions = umap.UMAP(n_components=10).fit_transform(X)
-        self.labels_ = KMeans(self.n_clusters, n_init=10, random_state=self.seed).fit_predict(positions)
-        return self
+OURS = "kedge SGL"
 
 
 def subspace_clusterers(n_anchors, dim):
@@ -69,8 +43,3 @@ def neighbour_classifiers(anchors, labels):
         'KNeighborsClassifier(1, algorithm="brute")': KNeighborsClassifier(1, algorithm="brute"),
     }
     return {name: classifier.fit(anchors, labels) for name, classifier in classifiers.items()}
-
-
-def multiply_by_rows(X, n_rows):
-    """Return X A' where A are rows of X: the one product that any method with that many anchors must form."""
-    return X @ X[np.arange(n_rows) % len(X)].T

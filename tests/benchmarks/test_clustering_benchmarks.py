@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import DATA_FOLDERS, find_data
+from sklearn.neighbors import KNeighborsClassifier
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,20 +37,6 @@ def program(monkeypatch):
     """Import a module of the benchmarks, which are not installed."""
     monkeypatch.syspath_prepend(ROOT)
     return lambda name: importlib.import_module(f"benchmarks.clustering.{name}")
-
-
-def test_speed_prints_every_data_set_that_can_be_had():
-    out = run_quick("speed", "--repeats", "1")
-    assert "10 subspaces of dimension 3" in out
-    assert "10 cones of dimension 3" in out
-    assert "poker hands" in out
-    assert "<= 3" in out
-
-
-def test_speed_takes_one_data_set():
-    out = run_quick("speed", "--only", "subspaces", "--repeats", "2")
-    assert "poker" not in out
-    assert "Rounds: 2" in out
 
 
 @pytest.mark.needs("linux")
@@ -86,6 +73,16 @@ def test_verdict_reads_the_target_on_the_right_side(program):
     assert verdict(0.2, 0.2) == "<= 0.2: met"
     assert verdict(0.21, 0.2) == "<= 0.2: MISSED"
     assert verdict(4.9, 5, at_most=False) == ">= 5: MISSED"
+
+
+def test_embeddings_are_rows_of_unit_length_near_patches_that_overlap(program):
+    X, y = program("embeddings").draw_embeddings(4_000)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, atol=1e-5)
+    sizes = np.bincount(y)
+    assert len(sizes) == 20
+    assert sizes.max() > 5 * sizes.min()
+    nearest = KNeighborsClassifier(10).fit(X[:3_000], y[:3_000])
+    assert 0.85 < nearest.score(X[3_000:], y[3_000:]) < 0.99
 
 
 def test_drawn_hands_have_five_different_cards_and_the_known_shares(program):
