@@ -222,7 +222,7 @@ def measure_rows(folder, n_rows, quick):
     )
     for name, found, out in fits:
         quality = [f"{score:.4f}" for score in scores(path, out)]
-        lines.append([name, f"{found['seconds']:.0f}", f"{found['memory'] / GB:.2f}", str(found["clusters"]), *quality])
+        lines.append([name, f"{found['seconds']:.1f}", f"{found['memory'] / GB:.2f}", str(found["clusters"]), *quality])
     measure.print_table(["process", "seconds", "memory GB", "clusters", "ACC", "NMI"], lines)
     print_verdicts(n_rows, size, disk, one, other, same_labels(whole, resumed))
 
