@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kedge.msgl import MSGL
     from kedge.partition.communities import communities
     from kedge.partition.consensus import consensus
+    from kedge.planning import FitEstimate, plan
     from kedge.sgl import SGL
 
 __version__ = "0.2.0"
@@ -25,6 +26,7 @@ __version__ = "0.2.0"
 __all__ = [
     "MSGL",
     "SGL",
+    "FitEstimate",
     "SGLClassifier",
     "__version__",
     "baselines",
@@ -34,18 +36,21 @@ __all__ = [
     "kernels",
     "load",
     "metrics",
+    "plan",
     "save",
     "select_anchors",
     "simplex_qp",
 ]
 
 _HOMES = {
+    "FitEstimate": "kedge.planning",
     "MSGL": "kedge.msgl",
     "SGL": "kedge.sgl",
     "SGLClassifier": "kedge.classifier",
     "communities": "kedge.partition.communities",
     "consensus": "kedge.partition.consensus",
     "load": "kedge.model_files",
+    "plan": "kedge.planning",
     "save": "kedge.model_files",
     "select_anchors": "kedge.anchors.select",
     "simplex_qp": "kedge.kernels.simplex",

@@ -28,7 +28,7 @@ from kedge.kernels.selection import one_thread_per_library
 from kedge.parameters import checked_count_range, number_or_default, threads_for
 from kedge.partition.pairs import Pairs, checked_pairs
 from kedge.progress import show_progress
-from kedge.readers.arrays import learn_array_scaling, learn_projection
+from kedge.readers.arrays import ArraySource, learn_array_scaling, learn_projection
 
 # Parameters that do not change the result.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callback", "scratch_folder", "checkpoint")
@@ -189,21 +189,33 @@ class AnchorGraphClusterer(
     def _fit_views(self, views: Views, must_link: Any = None, cannot_link: Any = None) -> Self:
         """Cluster checked views; pairs are checked here."""
         random_state = check_random_state(self.random_state)
-        n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
-        check_counts(views.n_rows, n_clusters, self.n_anchors)
+        n_clusters = self._check_counts(views.n_rows)
         count_range = checked_count_range(self.n_clusters_range, views.n_rows)
         most_clusters = n_clusters or (count_range[1] if count_range else None)
         pairs = checked_pairs(must_link, cannot_link, views.n_rows, most_clusters)
         # The last digits of long sums depend on the number of threads, and the choice of anchors amplifies them.
         with one_thread_per_library():
-            source = self._source(views, self._learn_scalings(views))
-            scalings = learn_projection(source, bool(self.signed))
-            source = self._source(views, scalings)
-            plan = replace(self._plan(views, scalings, n_clusters), pairs=pairs)
+            source, scalings, plan = self._prepare(views, views)
+            plan = replace(plan, pairs=pairs)
             with show_progress(self.verbose) as progress, self._checkpoint_for(views, pairs) as checkpoint:
                 found = fit_rows(source, replace(plan, checkpoint=checkpoint), random_state, progress)
         self._keep(found, scalings)
         return self
+
+    def _check_counts(self, n_rows: int) -> int | None:
+        """Check the numbers of clusters and anchors against the rows; return the first, None if the data decides."""
+        n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
+        check_counts(n_rows, n_clusters, self.n_anchors)
+        return n_clusters
+
+    def _prepare(self, views: Views, whole: Views) -> tuple[ArraySource, list[ViewScaling], FitPlan]:
+        """Return the scaled rows, their scalings and the plan of a fit of ``whole``, of which ``views`` has all rows.
+
+        ``kedge.plan`` has only some of them.
+        """
+        n_clusters = None if isinstance(self.n_clusters, str) else int(self.n_clusters)
+        scalings = learn_projection(self._source(views, self._learn_scalings(views)), bool(self.signed), whole.n_rows)
+        return self._source(views, scalings), scalings, self._plan(whole, scalings, n_clusters)
 
     def _learn_scalings(self, views: Views) -> list[ViewScaling]:
         # Mirrored anchors are lines, so the length of a row does not matter.

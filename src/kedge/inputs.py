@@ -102,7 +102,7 @@ def single_matrix(X: Any) -> Any:
 
 def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = True) -> Any:
     """Check one matrix, in memory or not, against what the estimator has seen; ``reset`` in fit."""
-    stored = _open_stored(X)
+    stored = open_stored(X)
     if stored is None:
         return validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=finite, reset=reset)
     name, width, names = stored.name, stored.width, stored.feature_names
@@ -132,7 +132,7 @@ def check_views(given: Views, observed: Any, widths: Sequence[int] | None = None
     `observed` of shape (n_rows, n_views) says which views each row has, in addition to rows of NaN. `widths` are the
     numbers of features seen in fit; None in fit itself.
     """
-    arrays = _checked_arrays(given, widths)
+    arrays = checked_arrays(given, widths)
     known = next(array for array in arrays if array is not None)
     present = np.ones((known.shape[0], len(arrays)), dtype=bool) if given.observed is None else given.observed.copy()
     if observed is not None:
@@ -262,7 +262,7 @@ def _is_count(part: Any) -> bool:
     return isinstance(part, int | np.integer) and not isinstance(part, bool)
 
 
-def _open_stored(X: Any, *, gaps_allowed: bool = False) -> StoredView | None:
+def open_stored(X: Any, *, gaps_allowed: bool = False) -> StoredView | None:
     """Return a view of rows that are not in memory, such as those of a path; None if X is in memory."""
     if isinstance(X, np.memmap) and X.nbytes <= get_config()["working_memory"] * 2**20:
         return None  # a small map is used as an array in memory
@@ -270,7 +270,8 @@ def _open_stored(X: Any, *, gaps_allowed: bool = False) -> StoredView | None:
     return None if reader is None else StoredView(reader, gaps_allowed=gaps_allowed)
 
 
-def _checked_arrays(given: Views, widths: Sequence[int] | None) -> list[View]:
+def checked_arrays(given: Views, widths: Sequence[int] | None = None) -> list[View]:
+    """Open or convert every view, and check the rows and features against each other; None stays None."""
     arrays = [None if a is None else _checked_array(a, name) for a, name in zip(given.arrays, given.names, strict=True)]
     if widths is not None and len(arrays) != len(widths):
         raise ValueError(f"X has {len(arrays)} views, but fit saw {len(widths)}; pass the same views")
@@ -291,7 +292,7 @@ def _checked_arrays(given: Views, widths: Sequence[int] | None) -> list[View]:
 
 def _checked_array(matrix: Any, name: str) -> View:
     try:
-        stored = matrix if isinstance(matrix, StoredView) else _open_stored(matrix, gaps_allowed=True)
+        stored = matrix if isinstance(matrix, StoredView) else open_stored(matrix, gaps_allowed=True)
         if stored is not None:
             return stored
         return check_array(matrix, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, input_name=name)

@@ -182,14 +182,14 @@ def learn_array_scaling(
     return learn_scaling(kind, BlockStatistics(blocks), name, unit_energy)
 
 
-def learn_projection(source: ArraySource, signed: bool) -> list[ViewScaling]:
-    """Return the scalings of a source with the projections of its views, learnt from a sample of rows."""
+def learn_projection(source: ArraySource, signed: bool, n_rows: int) -> list[ViewScaling]:
+    """Return the scalings of a source with the projections of its views, learnt from a sample of ``n_rows`` rows."""
     found = []
     for number, scaling in enumerate(source.scalings):
         has_view = None if source.mask is None else source.mask[:, number]
         rows = _spread_rows(source.n_rows, has_view, ROWS_FOR_DIRECTIONS)
         sample = scaling.scale(source.views[number][rows].astype(source.dtype, copy=False))
-        found.append(with_projection(scaling, sample, source.n_rows, signed))
+        found.append(with_projection(scaling, sample, n_rows, signed))
     return found
 
 

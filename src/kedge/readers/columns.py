@@ -99,6 +99,7 @@ class Wanted:
     label_column: str | None
     limits: Limits
     progress: Progress
+    text_bytes: int | None = None  # How much of a large text file is read; the rest is taken to be like it. None: all.
 
     def label_place(self, names: _Names, width: int) -> int | None:
         """Return the place of the column of labels; None if it is not there, or not asked for."""

@@ -40,7 +40,8 @@ class CsrRows(StoredRows):
         if first != 0 or last != n_entries:
             raise ValueError(f"{where}: indptr must go from 0 to {n_entries} entries, but goes from {first} to {last}")
 
-    def _row_bytes(self) -> float:
+    def row_bytes(self) -> float:
+        """Return the memory of a row, on average."""
         return self._n_entries * (self.dtype.itemsize + 8) / self.n_rows + 8
 
     def _read_numbers(self, numbers: NDArray[np.intp]) -> sparse.csr_array:

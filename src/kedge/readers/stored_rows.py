@@ -58,11 +58,16 @@ class StoredRows(ViewReader):
         """Return where an entry is, for messages."""
         return name_entry(f"{self.name}, row {row}", column, self.feature_names)
 
+    def rows_together(self) -> int:
+        """Return how many consecutive rows are read in one go where many are needed."""
+        return rows_of_bytes(PIECE_BYTES, self.row_bytes())
+
     def _load(self, start: int, stop: int) -> Any:
         """Return consecutive rows."""
         raise NotImplementedError
 
-    def _row_bytes(self) -> float:
+    def row_bytes(self) -> float:
+        """Return the memory of a row, on average."""
         return self.width * self.dtype.itemsize
 
     def _read_numbers(self, numbers: NDArray[np.intp]) -> Any:
@@ -73,7 +78,7 @@ class StoredRows(ViewReader):
 
     def _pieces(self, numbers: NDArray[np.intp]) -> Iterator[tuple[slice, int, Any]]:
         """Yield positions in `numbers`, the first row read for them, and the rows from there on, in small pieces."""
-        gap, limit = (rows_of_bytes(n_bytes, self._row_bytes()) for n_bytes in (_GAP_BYTES, PIECE_BYTES))
+        gap, limit = (rows_of_bytes(n_bytes, self.row_bytes()) for n_bytes in (_GAP_BYTES, PIECE_BYTES))
         ends = np.append(np.flatnonzero(np.diff(numbers) > gap) + 1, len(numbers))
         start = 0
         for end in ends.tolist():
@@ -143,10 +148,15 @@ class BandedRows(StoredRows):
 
     def set_chunks(self, chunk_rows: int) -> None:
         """Make bands of whole chunks, or of parts of a chunk where chunks are very large."""
-        row_bytes = self._row_bytes()
+        row_bytes = self.row_bytes()
         together = rows_of_bytes(_SMALL_BAND, chunk_rows * row_bytes)
         band_rows = min(chunk_rows * together, rows_of_bytes(_LARGE_BAND, row_bytes))
         self._edges = np.append(np.arange(0, self.n_rows, band_rows, dtype=np.intp), np.intp(self.n_rows))
+
+    def rows_together(self) -> int:
+        """Return how many rows are decoded together: those of a band, or of several small ones."""
+        largest = int(np.diff(self._edges).max()) if len(self._edges) else 1
+        return max(largest, super().rows_together() // largest * largest)
 
     def read(self, rows: Rows) -> Any:
         """Return these rows as an array in C order."""
