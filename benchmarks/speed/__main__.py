@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.clustering import data, measure
 from benchmarks.quality.neighbour_graphs import DIMENSIONS, NEIGHBORS
 from benchmarks.speed import runs, table
-from benchmarks.speed.child import BLOCK_ENTRIES, WARM_UP_ROWS
+from benchmarks.speed.child import BLOCK_ENTRIES, PRODUCTS, WARM_UP_ROWS
 from benchmarks.speed.rivals import COARSE, METHODS, OURS, PACKAGES, YARDSTICK
 
 SETS = ("mnist", "covertype", "poker", "subspaces", "embedded")
@@ -34,7 +34,7 @@ rounds: one where the first fit took more than {runs.ONE_ROUND_FROM:g} seconds.
 "> N": the fit was stopped after N seconds and has no scores. Leiden at k begins with the graph and the cut of Leiden;
 where Leiden was stopped, it counts as stopped without being run.
 bare products: over the seconds of X A' by NumPy in the same process, where A has as many rows as the fit had anchors;
-the product is formed in blocks of {BLOCK_ENTRIES * 4 >> 20} MiB.
+the product is formed in blocks of {BLOCK_ENTRIES * 4 >> 20} MiB, and the shortest of {PRODUCTS} counts.
 
 A rival is ahead of a point of kedge if it is no slower and no worse. There are two points, {OURS} and
 {COARSE}; where one is ahead of the other, the other does not count.

@@ -10,6 +10,7 @@ from benchmarks.speed.rivals import COARSE, METHODS, OURS, UMAP, YARDSTICK
 
 HEADER = ("method", "seconds", "best", "to KMeans", "to fastest", "ACC", "NMI", "clusters", "rounds", "bare products")
 ABSENT = "-"
+SECONDS_DIGITS, SCORE_DIGITS = 3, 4
 SCORES = {"NMI": "nmi", "ACC": "acc"}
 # Largest ratio of seconds that we aim at, by method and by that beside it.
 TARGETS = {
@@ -67,8 +68,12 @@ def ratio(found, method, other):
 
 
 def points(found, score):
-    """Return seconds and score of every method that was within the limit."""
-    return {name: (one.seconds, getattr(one, score)) for name, one in found.items() if one.seconds is not None}
+    """Return seconds and score, as they are printed, of every method that was within the limit."""
+    return {
+        name: (round(one.seconds, SECONDS_DIGITS), round(getattr(one, score), SCORE_DIGITS))
+        for name, one in found.items()
+        if one.seconds is not None
+    }
 
 
 def _number(value, digits):
@@ -82,15 +87,23 @@ def print_set(title, found, remarks):
     fastest = min(timed, key=timed.get, default=None)
     rows = []
     for name, one in found.items():
-        seconds = f"> {one.limit:g}" if one.seconds is None else _number(one.seconds, 3)
+        seconds = f"> {one.limit:g}" if one.seconds is None else _number(one.seconds, SECONDS_DIGITS)
         ratios = [_number(ratio(found, name, other), 2) for other in (YARDSTICK, fastest)]
         scores = [
-            _number(one.acc, 3),
-            _number(one.nmi, 3),
+            _number(one.acc, SCORE_DIGITS),
+            _number(one.nmi, SCORE_DIGITS),
             _number(one.n_found, 0 if float(one.n_found).is_integer() else 1),
         ]
         rows.append(
-            [name, seconds, _number(one.best, 3), *ratios, *scores, str(one.n_rounds), _number(one.n_products, 1)]
+            [
+                name,
+                seconds,
+                _number(one.best, SECONDS_DIGITS),
+                *ratios,
+                *scores,
+                str(one.n_rounds),
+                _number(one.n_products, 1),
+            ]
         )
     measure.print_table(HEADER, rows)
     for remark in remarks:

@@ -171,3 +171,26 @@ def test_summaries_are_medians_of_seconds_and_means_of_scores(program):
     assert (one.seconds, one.best, one.acc, one.n_products) == (2, 1, pytest.approx(0.5), 4)
     runs[0]["seconds"] = runs[1]["seconds"] = None
     assert program("table").Summary.of(runs).seconds is None
+
+
+def test_what_is_printed_is_read_back_and_drawn(program, tmp_path, capsys):
+    table, recorded, picture, page = (program(name) for name in ("table", "recorded", "picture", "page"))
+    ran = {"acc": 0.5, "n_found": 3, "limit": 300.0}
+    known = {
+        "kedge": {seed: ran | {"seconds": 2.0 + seed, "nmi": 0.9, "product_seconds": 0.5} for seed in range(3)},
+        "KMeans, n_init=1": {seed: ran | {"seconds": 1.0, "nmi": 0.91} for seed in range(3)},
+        "UMAP + k-means": {0: {"seconds": None, "limit": 300.0}},
+    }
+    table.print_set("mnist: MNIST, raw: 70,000 x 784, k = 10", table.summaries(known), ["faiss: NOT INSTALLED: x"])
+    out = capsys.readouterr().out
+    assert "ahead of kedge by NMI: KMeans, n_init=1" in out
+    (tmp_path / "speed.txt").write_text(f"Title\ndate  today: 1\n\n{out}\nmore:\n")
+    found = recorded.read(tmp_path / "speed.txt")
+    assert found["mnist"].points() == {"kedge": (3.0, 0.9), "KMeans, n_init=1": (1.0, 0.91)}
+    assert found["mnist"].stopped() == {"UMAP + k-means": "> 300"}
+    shown = page.measured(found)
+    assert "| **kedge** | 90.0 / 3.00 s |" in shown
+    assert "| UMAP + k-means | > 300 s |" in shown
+    assert "On MNIST, these are as fast, with NMI as high: KMeans, n_init=1." in shown
+    picture.save(tmp_path / "speed.txt", tmp_path / "front.png")
+    assert (tmp_path / "front.png").stat().st_size > 10_000
