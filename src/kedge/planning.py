@@ -10,14 +10,14 @@ often as the fit reads them.
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any
 
 from sklearn.base import clone
 
 from kedge.anchors.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
-from kedge.anchors.sets import FINE_ROWS_PER_ANCHOR, MOST_REBUILT_ROWS, AnchorPlan
+from kedge.anchors.sets import FINE_BUDGET, FINE_ROWS_PER_ANCHOR, LEAST_FINE_ANCHORS, MOST_REBUILT_ROWS, AnchorPlan
 from kedge.clusterer import AnchorGraphClusterer
 from kedge.inputs import split_views
 from kedge.memory import PeakMemory, machine_memory, resident_bytes
@@ -41,6 +41,9 @@ from kedge.sgl import SGL
 READING = "reading rows"
 # What the work beside the rows takes, where the system does not tell the peak of a process.
 _USUAL_WORK = 1 << 28
+# A fit is worth a probe from so many numbers on that are read or compared: a quarter of a minute on two cores. Fits
+# with a structure penalty have about so many passes.
+_WORTH_A_PROBE, _USUAL_PASSES = 4e9, 10
 # With which power of the anchor sets parts grow, where only one of several sets is tried: the last one decomposes a
 # matrix of all anchors.
 _GROWTH_WITH_SETS = {ANCHORS: 1.0, PASSES: 1.0, COMMUNITIES: 0.5, LABELS: 2.0}
@@ -58,7 +61,7 @@ class FitEstimate:
     memory_bytes : int
         Largest memory of the process during the fit, with all that it holds already: Python, libraries, X.
     disk_bytes : int
-        Largest scratch space on disk during the fit.
+        Largest space on disk that the fit needs: scratch files, and on the command line its results.
     n_rows, n_anchors, n_passes : int
         Rows, anchors of all sets, and passes over the rows.
     parts : dict
@@ -90,7 +93,7 @@ class FitEstimate:
 
     def summary(self) -> str:
         """Return time, memory and disk in one line."""
-        disk = f"{in_words_of_bytes(self.disk_bytes)} of scratch disk" if self.disk_bytes else "no scratch disk"
+        disk = f"{in_words_of_bytes(self.disk_bytes)} of disk" if self.disk_bytes else "no disk"
         return f"about {in_words_of_time(self.seconds)}, {in_words_of_bytes(self.memory_bytes)} of memory, {disk}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -158,34 +161,58 @@ def plan(X: Any, n_clusters: int | str = "auto", *, observed: Any = None, **para
     return estimate
 
 
+@dataclass(frozen=True)
+class Around:
+    """What comes before and after a fit."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict)  # Of what comes before it, by name.
+    scratch_bytes: int = 0  # Size of the scratch files from before.
+    then: Mapping[str, Action] = field(default_factory=dict)  # What is done with the fitted model, by name.
+
+
 @checked_fit
 def plan_fit(
-    estimator: AnchorGraphClusterer, X: Any, observed: Any = None, then: Mapping[str, Action] | None = None
+    estimator: AnchorGraphClusterer, X: Any, observed: Any = None, around: Around | None = None
 ) -> FitEstimate:
-    """Plan the fit of an estimator, which stays as it is; ``then`` is what is done with the fitted model, by name."""
-    begun, estimator = perf_counter(), clone(estimator)
+    """Plan the fit of an estimator, which stays as it is, and what is around it."""
+    begun, estimator, around = perf_counter(), clone(estimator), around or Around()
     held, peak = resident_bytes() or 0, PeakMemory()
     rows = rows_of(estimator, X, observed)
     estimator._check_counts(rows.n_rows)
-    trials = list(run_trials(estimator, rows, then or {}, begun + PROBE_SECONDS))
-    last, results = trials[-1], _extended_results(trials, rows.n_rows)
-    taken = peak.read()
-    work = _USUAL_WORK if taken is None else max(taken - rows.n_bytes - int(last.results.memory), 0)
+    trials = list(run_trials(estimator, rows, around.then, begun + PROBE_SECONDS))
+    last, taken = trials[-1], peak.read()
+    kept, written = (_extended_results(trials, which, rows.n_rows) for which in ("kept", "written"))
+    in_trial = int(last.kept.memory + last.written.memory)
+    work = _USUAL_WORK if taken is None else max(taken - rows.n_bytes - in_trial, 0)
+    memory = {
+        "held already": held,
+        "results": int(kept.memory + written.memory),
+        "work": work * last.sets_per_tried,
+    }
     parts = _extended_seconds(trials, rows.n_rows)
     parts[SCALING] += rows.seconds
-    memory = {"held already": held, "results": int(results.memory), "work": work * last.sets_per_tried}
+    parts = dict(around.seconds) | parts
     is_coarse = last.anchors.n_near is not None and last.n_near is None
+    scratch = around.scratch_bytes + int(kept.disk)
     return FitEstimate(
         seconds=sum(parts.values()),
         memory_bytes=sum(memory.values()),
-        disk_bytes=int(results.disk),
+        disk_bytes=scratch + int(written.disk),
         n_rows=rows.n_rows,
         n_anchors=sum(last.anchors.coarse if is_coarse else last.anchors.sizes),
         n_passes=last.n_passes,
         parts=parts,
         memory_parts=memory,
-        shortages=_shortages(sum(memory.values()), int(results.disk), estimator.scratch_folder),
+        shortages=_shortages(sum(memory.values()), scratch, estimator.scratch_folder),
     )
+
+
+def may_take_long(estimator: AnchorGraphClusterer, n_rows: int, n_features: int) -> bool:
+    """Return whether a probe is worth its time before a fit, judged by the rows and anchors alone."""
+    asked = estimator.n_anchors
+    n_anchors = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows) if isinstance(asked, str) else int(asked)
+    is_repeated = not isinstance(estimator.beta, str) and estimator.beta > 0
+    return n_rows * (n_features + n_anchors * (_USUAL_PASSES if is_repeated else 1)) > _WORTH_A_PROBE
 
 
 def _extended(last: float, before: float | None, trials: list[Trial], n_rows: int) -> float:
@@ -220,8 +247,9 @@ def _rows_for_anchors(anchors: AnchorPlan) -> int:
     return FINE_ROWS_PER_ANCHOR * size if is_fine else max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
 
 
-def _extended_results(trials: list[Trial], n_rows: int) -> Results:
-    last, before = trials[-1].results, trials[-2].results if len(trials) > 1 else None
+def _extended_results(trials: list[Trial], which: str, n_rows: int) -> Results:
+    last = getattr(trials[-1], which)
+    before = getattr(trials[-2], which) if len(trials) > 1 else None
     memory = _extended(last.memory, None if before is None else before.memory, trials, n_rows)
     return Results(memory, _extended(last.disk, None if before is None else before.disk, trials, n_rows))
 

@@ -53,7 +53,8 @@ class Trial:
     seconds: dict[str, float]  # Of each part; of one pass.
     waits: dict[str, float]  # How long the fit of all rows waits for rows from disk in each part; in one pass.
     n_passes: int
-    results: Results
+    kept: Results  # By the fit, until its end.
+    written: Results  # By what is done with the model.
     anchors: AnchorPlan  # Of all rows.
     sets_per_tried: int  # Anchor sets of all rows for each one that was tried.
     n_near: int | None
@@ -235,18 +236,19 @@ def _fit_sample(
             count = n_passes if name == PASSES else 1
             seconds[name] += (end - begun) / count
             waits[name] += (waited_then - waited) / count
-        results = _results_of(found, bool(stages.held), estimator.checkpoint is not None)
+        kept, written = _results_of(found, bool(stages.held), estimator.checkpoint is not None), Results(0, 0)
         estimator._keep(found, scalings)
         for name, action in then.items():
             begun = perf_counter()
-            results += action(estimator)
+            written += action(estimator)
             seconds[name] = perf_counter() - begun
     return Trial(
         size,
         seconds,
         waits,
         n_passes,
-        results,
+        kept,
+        written,
         plan.anchors,
         len(plan.anchors.sizes) // len(tried.sizes),
         found["n_near_"],

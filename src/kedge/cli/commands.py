@@ -110,6 +110,9 @@ LabelColumn = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed for everything random.")]
 Memory = Annotated[float | None, typer.Option(help="GiB of memory to use at most; default: all of the machine.")]
+Anchors = Annotated[Any, typer.Option(metavar="N|auto", parser=_count_or_auto, help="Number of anchors.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads; default: all processors.")]
+Beta = Annotated[Any, typer.Option(**Number, help="Weight of the structure penalty.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -141,12 +144,12 @@ def fit(
         bool, typer.Option("--new-classes", help="With --use-labels: clusters without labels become classes.")
     ] = False,
     alpha: Annotated[Any, typer.Option(**Number, help="Ridge on the weights of a row.")] = None,
-    beta: Annotated[Any, typer.Option(**Number, help="Weight of the structure penalty.")] = None,
-    anchors: Annotated[Any, typer.Option(metavar="N|auto", parser=_count_or_auto, help="Number of anchors.")] = None,
+    beta: Beta = None,
+    anchors: Anchors = None,
     structure: Annotated[Structure | None, typer.Option(help="exact: a graph of exactly k components.")] = None,
     seed: Seed = 0,
     memory: Memory = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: all processors.")] = None,
+    threads: Threads = None,
     as_json: Json = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the results of an earlier run.")] = False,
 ) -> int:
@@ -165,6 +168,34 @@ def fit(
         parameters = classifier_parameters(parameters, label_column, use_labels, new_classes)
         reading["all_labelled"] = False
     return fit_files(data, reading, parameters, out=out, report=report, as_json=as_json, overwrite=overwrite)
+
+
+@command
+def plan(
+    data: Data,
+    k: Clusters = "auto",
+    columns: Columns = None,
+    drop: Drop = None,
+    label_column: LabelColumn = None,
+    beta: Beta = None,
+    anchors: Anchors = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> int:
+    """Say how much time, memory and disk kedge fit will take on this machine, from a probe of about two seconds.
+
+    The probe fits samples of the rows, with the anchors of the whole fit. It reads files that can only be read whole,
+    but only the beginning of a large text file.
+    """
+    from kedge.cli.plan import plan_files
+
+    reading = {"columns": columns, "drop": drop, "label_column": label_column, "memory": memory}
+    settings = {"beta": beta, "n_anchors": anchors}
+    parameters = {name: value for name, value in settings.items() if value is not None}
+    return plan_files(
+        data, reading, parameters | {"n_clusters": k, "n_jobs": threads, "random_state": 0}, as_json=as_json
+    )
 
 
 @command

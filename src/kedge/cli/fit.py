@@ -1,5 +1,6 @@
 """``kedge fit``: cluster the rows of data files and write the results to a folder."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from kedge.cli import run_folder
 from kedge.cli.run_folder import Options
 from kedge.msgl import MSGL
 from kedge.optional_libraries import load_library
+from kedge.planning import FitEstimate, may_take_long
 from kedge.plots.fitted_model import cluster_sizes_of
 from kedge.plots.layer_tree import layers_of
 from kedge.progress import show_progress
@@ -21,6 +23,8 @@ from kedge.readers.contents import DataFiles
 from kedge.readers.open import read_data_files
 from kedge.sgl import SGL
 
+# Seconds from which on a fit is announced.
+LONG = 60.0
 _MOST_SIZES = 20
 _MOST_LINES = 6
 
@@ -37,8 +41,12 @@ def fit_files(
     started, clock = datetime.now(UTC), perf_counter()
     with show_progress(0 if as_json else 1) as progress:
         files = read_data_files(data, **reading, progress=progress)
-    seconds, clock = {"read": perf_counter() - clock}, perf_counter()
-    with config_context(working_memory=_working_memory(reading["memory"])):
+    seconds = {"read": perf_counter() - clock}
+    with config_context(working_memory=working_memory(reading["memory"])):
+        planned = _planned(files, parameters)
+        if planned is not None and planned.seconds > LONG and not as_json:
+            print(f"kedge fit: {planned.summary()}; kedge plan shows the parts", file=sys.stderr, flush=True)
+        clock = perf_counter()
         model = _fit(files, parameters, verbose=0 if as_json else 1)
     seconds["fit"], clock = perf_counter() - clock, perf_counter()
     # The folder is made after the fit, so that a fit that is killed leaves nothing.
@@ -50,6 +58,8 @@ def fit_files(
             run_folder.write_page(
                 folder, model, files, run, None if files.row_names is None else files.row_names.tolist()
             )
+        if planned is not None:
+            run["planned"] = planned.as_dict()
         run["seconds"]["write"] = round(perf_counter() - clock, 3)
         (folder / run_folder.RUN_FILE).write_text(run_folder.to_json(run, indent=2) + "\n", encoding="utf-8")
     sizes = cluster_sizes_of(model).tolist()
@@ -77,19 +87,29 @@ def classifier_parameters(
     return kept | {"new_classes": "auto" if new_classes else None}
 
 
+def _planned(files: DataFiles, parameters: Options) -> FitEstimate | None:
+    """Return what the fit will take, if it may be long enough for anybody to ask."""
+    if "new_classes" in parameters:
+        return None
+    n_features = sum(view.n_columns for view in files.views)
+    if not may_take_long(model_of(files, parameters), files.n_rows, n_features):
+        return None
+    from kedge.cli.plan import plan_run
+
+    return plan_run(files, parameters)
+
+
 def _fit(files: DataFiles, parameters: Options, *, verbose: int) -> Any:
     """Fit SGL to one view, MSGL to several, or SGLClassifier to labels; the model keeps the names of columns."""
     if "new_classes" in parameters:
         assert files.labels is not None
         known = np.where(files.labels.values == "-1", "", files.labels.values)
         model: Any = SGLClassifier(**parameters, verbose=verbose)
-        several = dict(zip(files.view_names, files.matrices, strict=True))
-        model.fit(several if len(files.views) > 1 else files.matrices[0], known, observed=files.observed)
+        model.fit(rows_of(files), known, observed=files.observed)
     elif len(files.views) > 1:
-        model = MSGL(**parameters, verbose=verbose)
-        model.fit(dict(zip(files.view_names, files.matrices, strict=True)), observed=files.observed)
+        model = model_of(files, parameters, verbose).fit(rows_of(files), observed=files.observed)
     else:
-        model = SGL(**parameters, verbose=verbose).fit(files.matrices[0])
+        model = model_of(files, parameters, verbose).fit(rows_of(files))
     model.set_params(verbose=0)
     names = files.feature_names
     if all(one is not None for one in names):
@@ -97,7 +117,17 @@ def _fit(files: DataFiles, parameters: Options, *, verbose: int) -> Any:
     return model
 
 
-def _working_memory(gigabytes: float | None) -> int:
+def model_of(files: DataFiles, parameters: Options, verbose: int = 0) -> Any:
+    """Return an estimator for the views of files."""
+    return (MSGL if len(files.views) > 1 else SGL)(**parameters, verbose=verbose)
+
+
+def rows_of(files: DataFiles) -> Any:
+    """Return the rows of files: one matrix, or views by name."""
+    return dict(zip(files.view_names, files.matrices, strict=True)) if len(files.views) > 1 else files.matrices[0]
+
+
+def working_memory(gigabytes: float | None) -> int:
     """Return how many MiB all blocks of rows may take together: a quarter of the budget."""
     usual = int(get_config()["working_memory"])
     return usual if gigabytes is None else max(1, min(usual, int(256 * gigabytes)))

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,35 @@ from numpy.typing import NDArray
 from kedge.readers.columns import Wanted, labels_of, load_pyarrow, row_names_of, sort_columns
 from kedge.readers.contents import DataFileError, DataFiles, FileView, one_line, shown
 from kedge.readers.npy import MappedRows
+from kedge.readers.stored_rows import StoredRows
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 # The least text of a number: a digit and a delimiter become eight bytes.
 _GROWTH = 4
 _BLOCK_BYTES, _MOST_BLOCK_BYTES = 2**20, 2**28
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
+
+
+class RepeatedRows(StoredRows):
+    """The first rows of a text, over and over, as many as the text has by its size: enough to plan a fit of it."""
+
+    def __init__(self, first: MappedRows, n_rows: int, seconds: float, has_labels: bool) -> None:
+        self._first, self.n_rows, self.width, self.dtype = first, n_rows, first.width, first.dtype
+        self.name, self.feature_names = first.name, first.feature_names
+        self.seconds = seconds  # That the whole text takes until it is in a scratch file.
+        self.has_labels = has_labels
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Size of the scratch file."""
+        return self.n_rows * self.width * self.dtype.itemsize
+
+    def _load(self, start: int, stop: int) -> Any:
+        rows = np.arange(start, stop) % self._first.n_rows
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return self._first.read(slice(int(rows[0]), int(rows[-1]) + 1))
+        numbers, places = np.unique(rows, return_inverse=True)
+        return self._first.read(numbers)[places]
 
 
 class _Layout:
@@ -41,6 +65,10 @@ class _Layout:
         if len(first) == 1 and self.names[0].count(";") > 1:
             advice = "write it again with ',' between columns and '.' in numbers"
             raise DataFileError(f"{path} is delimited by ';'; {advice}")
+
+    def bytes_of_blocks(self, n_bytes: int | None) -> int:
+        """Return the bytes of the whole blocks that hold so many."""
+        return -(-(n_bytes or 1) // self.block_bytes) * self.block_bytes
 
     def open(self, kinds: dict[str, Any] | None = None) -> Any:
         """Return a reader of batches; columns are called f0, f1 and so on, and with `kinds` only those are read."""
@@ -69,16 +97,24 @@ def read_delimited(path: Path, wanted: Wanted) -> DataFiles:
     kept = [place for place in (named_by, label) if place is not None]
     blocks: list[NDArray[np.float64]] = []
     rows: Any
-    if _GROWTH * path.stat().st_size <= wanted.limits.whole_bytes:
+    started, size = perf_counter(), path.stat().st_size
+    is_cut = wanted.text_bytes is not None and size > max(wanted.text_bytes, wanted.limits.whole_bytes // _GROWTH)
+    if _GROWTH * size <= wanted.limits.whole_bytes:
         aside = _convert(layout, kinds, features, kept, blocks.append, wanted)
         rows = np.concatenate(blocks)
     else:
         # Without a name, so it vanishes with the process.
         with tempfile.TemporaryFile(buffering=0) as scratch:
-            aside = _convert(layout, kinds, features, kept, partial(_append, scratch, path), wanted)
+            most = wanted.text_bytes if is_cut else None
+            aside = _convert(layout, kinds, features, kept, partial(_append, scratch, path), wanted, most)
             mapped: Any = np.memmap(scratch, np.float64, "r").reshape(-1, len(features))
         rows = MappedRows(mapped)
         rows.name, rows.feature_names = path.name, names
+    if is_cut:
+        share = max(1.0, size / layout.bytes_of_blocks(wanted.text_bytes))
+        seconds = share * (perf_counter() - started)
+        rows = RepeatedRows(rows, round(rows.n_rows * share), seconds, has_labels=label is not None)
+        named_by = label = None
     return DataFiles(
         [FileView(path.stem, path, "csv" if layout.delimiter == "," else "tsv", rows, names)],
         None if named_by is None else row_names_of(aside[named_by], layout.names[named_by], path),
@@ -120,9 +156,15 @@ def _is_number(cell: str) -> bool:
 
 
 def _convert(
-    layout: _Layout, kinds: list[Any], features: list[int], kept: list[int], append: Callable[..., None], wanted: Wanted
+    layout: _Layout,
+    kinds: list[Any],
+    features: list[int],
+    kept: list[int],
+    append: Callable[..., None],
+    wanted: Wanted,
+    most: int | None = None,
 ) -> dict[int, Any]:
-    """Append the features, and return the columns kept aside by their places."""
+    """Append the features, and return the columns kept aside by their places; ``most`` is how many bytes to read."""
     pa = load_pyarrow()
     number, is_bool = pa.float64(), pa.types.is_boolean
     types = {f"f{place}": pa.bool_() if is_bool(kinds[place]) else number for place in features}
@@ -132,7 +174,9 @@ def _convert(
     wanted.progress.begin(f"reading {layout.path.name}")
     try:
         with layout.open(types) as reader:
-            for batch in reader:
+            for number, batch in enumerate(reader):
+                if most is not None and number * layout.block_bytes >= layout.bytes_of_blocks(most):
+                    break
                 block = np.empty((batch.num_rows, len(features)))
                 for position, place in enumerate(features):
                     block[:, position] = batch.column(f"f{place}").cast(number).to_numpy(zero_copy_only=False)

@@ -15,7 +15,7 @@ from kedge.readers.arrays import refuse_not_finite
 from kedge.readers.columns import AskedColumns, ColumnChoice, Wanted, views_of_arrays
 from kedge.readers.contents import DataFileError, DataFiles, FileView, Limits, one_kind_of_error, shown
 from kedge.readers.dask_arrays import DaskReader
-from kedge.readers.delimited import DELIMITERS, read_delimited
+from kedge.readers.delimited import DELIMITERS, RepeatedRows, read_delimited
 from kedge.readers.hdf5 import DATASET_MARK, HDF5_SUFFIXES, Hdf5Rows, ZarrRows, read_hdf5
 from kedge.readers.matlab import read_matlab
 from kedge.readers.npy import MappedRows, NpyFile, find_map, read_npy, read_npz
@@ -108,6 +108,7 @@ def read_data_files(
     label_column: str | None = None,
     all_labelled: bool = True,
     memory: float | None = None,
+    text_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> DataFiles:
     """Read files and folders, each a view of the same rows; what is wrong with one of them is a DataFileError.
@@ -115,17 +116,19 @@ def read_data_files(
     Small matrices are read whole; large ones stay on disk where their format allows it, and ``fit`` reads them in
     parts. `columns` and `drop` list columns as :class:`AskedColumns` says. `label_column` names a column or array with
     known classes, which is kept aside; a row without a class is an error if `all_labelled`. `memory` is how many GiB
-    may be used; None means what the machine has.
+    may be used; None means what the machine has. With `text_bytes`, only so much of a large text file is read, and
+    its rows stand for the others (:class:`RepeatedRows`).
     """
     choice = AskedColumns(columns, drop) if columns is None or isinstance(columns, str) else columns
-    wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Progress())
+    wanted = Wanted(choice, label_column, Limits.for_memory(memory), progress or Progress(), text_bytes)
     found = [_read_one(path, wanted) for path in _listed(paths)]
+    guessed = _guess_alike(found)
     if isinstance(choice, AskedColumns):
         choice.check_all_found()
     views = _with_different_names([view for contents in found for view in contents.views])
     _check_row_counts(views, found)
     labels = next((contents.labels for contents in found if contents.labels is not None), None)
-    if label_column is not None and labels is None:
+    if label_column is not None and labels is None and not any(rows.has_labels for rows in guessed):
         raise DataFileError(f"--label-column: no data file has a column or array {label_column!r}")
     if labels is not None and all_labelled and (labels.codes < 0).any():
         place = f"{labels.path}, row {int(np.argmax(labels.codes < 0))}: no label in {shown(labels.column)}"
@@ -133,6 +136,15 @@ def read_data_files(
     _check_finite(views)
     row_names = next((contents.row_names for contents in found if contents.row_names is not None), None)
     return DataFiles(views, row_names, labels, [text for contents in found for text in contents.left_out])
+
+
+def _guess_alike(found: Sequence[DataFiles]) -> list[RepeatedRows]:
+    """Where numbers of rows are guessed from the sizes of text files, take that of another file, or of the first."""
+    guessed = [view.rows for contents in found for view in contents.views if isinstance(view.rows, RepeatedRows)]
+    counted = [contents.n_rows for contents in found if not isinstance(contents.views[0].rows, RepeatedRows)]
+    for rows in guessed:
+        rows.n_rows = counted[0] if counted else guessed[0].n_rows
+    return guessed
 
 
 def _listed(paths: Sequence[str | Path]) -> list[Path]:
