@@ -120,7 +120,8 @@ def print_summary(by_set):
     rows = []
     for name, found in by_set.items():
         ahead = {words: set().union(*rivals_ahead(points(found, score)).values()) for words, score in SCORES.items()}
-        aim = "none" if name in WITHOUT_FRONT else measure.verdict(len(ahead["NMI"]), 0)
+        is_judged = name not in WITHOUT_FRONT and {OURS, COARSE} <= set(points(found, "nmi"))
+        aim = measure.verdict(len(ahead["NMI"]), 0) if is_judged else "none"
         rows.append([name, *(str(len(rivals)) for rivals in ahead.values()), aim])
     measure.print_table(["data", "by NMI", "by ACC", "target by NMI"], rows)
     print("\nRatio of median seconds:")

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.speed import page, picture, recorded, runs
 from benchmarks.speed.child import WARM_UP_ROWS
-from benchmarks.speed.rivals import METHODS
+from benchmarks.speed.rivals import COARSE, METHODS, OURS
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {
@@ -28,6 +28,7 @@ def test_the_record_is_whole_and_its_picture_is_small():
     found = recorded.read()
     assert list(found) == list(recorded.TITLES)
     assert all(list(one.cells) == list(METHODS) for one in found.values())
+    assert all({OURS, COARSE} <= set(one.points()) for one in found.values())
     assert "FAILED" not in recorded.RECORD.read_text()
     assert picture.PICTURE.stat().st_size < 200_000
 
