@@ -28,7 +28,7 @@ from kedge.kernels.selection import one_thread_per_library
 from kedge.parameters import checked_count_range, number_or_default, threads_for
 from kedge.partition.pairs import Pairs, checked_pairs
 from kedge.progress import show_progress
-from kedge.readers.arrays import ArraySource, learn_array_scaling, learn_projection
+from kedge.readers.arrays import ArraySource, learn_array_scaling, learn_projection, settle_views
 
 # Parameters that do not change the result.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callback", "scratch_folder", "checkpoint")
@@ -195,6 +195,7 @@ class AnchorGraphClusterer(
         pairs = checked_pairs(must_link, cannot_link, views.n_rows, most_clusters)
         # The last digits of long sums depend on the number of threads, and the choice of anchors amplifies them.
         with one_thread_per_library():
+            settle_views(views.arrays)
             source, scalings, plan = self._prepare(views, views)
             plan = replace(plan, pairs=pairs)
             with show_progress(self.verbose) as progress, self._checkpoint_for(views, pairs) as checkpoint:

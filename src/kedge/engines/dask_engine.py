@@ -11,9 +11,13 @@ from typing import Any
 import dask
 import dask.array
 import numpy as np
-from dask.base import get_scheduler
+from dask.base import tokenize
+from dask.core import get_dependencies
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.sizeof import sizeof
-from distributed import Client, default_client, futures_of, wait
+from dask.utils import ensure_dict
+from distributed import default_client, futures_of, wait
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -24,7 +28,7 @@ from kedge.core.scaling import ViewScaling
 from kedge.engines.local import cut_rows, embed_block, join_blocks, mapped_columns, split_rows
 from kedge.engines.sums import Sums, merge_sums
 from kedge.readers.arrays import ArraySource, refuse_not_finite
-from kedge.readers.dask_arrays import DaskReader, blocks_of
+from kedge.readers.dask_arrays import DaskReader, blocks_of, has_cluster
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,11 @@ class _Chunk:
 class DaskEngine:
     """Engine of a Dask cluster, or of Dask's own threads where there is no cluster.
 
-    Coefficients stay on the workers, chunk by chunk. The small state of a pass travels to each worker once, and sums
-    over rows travel back, merged on the way in a fixed tree. Every result is the value of a task, so a worker that dies
-    costs the time to compute its part again. A task uses one thread and solves ``step`` rows together.
+    Coefficients stay on the workers, chunk by chunk, and the tasks of a chunk go where its coefficients are. That is
+    where its rows are, too, if :func:`kedge.readers.dask_arrays.settle_rows` keeps them; otherwise every pass computes
+    the chunks again, for example from files. The small state of a pass travels to each worker once, and sums over rows
+    travel back, merged on the way in a fixed tree. Every result is the value of a task, so a worker that dies costs the
+    time to compute its part again. A task uses one thread and solves ``step`` rows together.
     """
 
     def __init__(self, source: ArraySource, step: int) -> None:
@@ -57,16 +63,20 @@ class DaskEngine:
             _Chunk(rows, source.observed(rows), source.scalings, columns, gaps, step) for rows in self._ranges
         ]
         self._coefficients: list[Any] = [None] * len(self._chunks)
-        self._settled = False
-        self._homes: list[str | None] = [None] * len(self._chunks)
+        self._homes = _workers_of([parts[0] for parts in self._views])
+        self._has_homes = False
 
     def run_pass(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Sums:
         """Solve all rows; see :class:`kedge.engines.contract.Engine`."""
-        self._settle_rows()
         solved = self._tasks(_join_solved, solve, with_views=True)
         total = merge_sums(task[1] for task in solved)
         *self._coefficients, total = dask.persist(*(task[0] for task in solved), total)
-        return total.compute()  # type: ignore[no-any-return]
+        found = total.compute()
+        if not self._has_homes and has_cluster():
+            self._homes = _workers_of(self._coefficients)
+            self._views = _placed(self._views, self._homes)
+            self._has_homes = True
+        return found  # type: ignore[no-any-return]
 
     def sum_blocks(self, function: Callable[[RowBlock], Sums], *, with_views: bool = False) -> Sums:
         """Merge over chunks; see :class:`kedge.engines.contract.Engine`."""
@@ -97,20 +107,6 @@ class DaskEngine:
         """Return a lazy Dask array."""
         return self.per_row(partial(embed_block, row_map), width=row_map.shape[1], dtype=row_map.dtype)
 
-    def _settle_rows(self) -> None:
-        """Keep the rows on the workers of a cluster from the first pass on, so their coefficients stay with them.
-
-        Workers write to their disks what exceeds their memory. Without a cluster there is nowhere to settle, and every
-        pass computes the chunks again.
-        """
-        if self._settled or not _has_cluster():
-            return
-        flat = dask.persist(*(view for views in self._views for view in views))
-        width = len(self._views[0])
-        self._views = [list(flat[start : start + width]) for start in range(0, len(flat), width)]
-        self._homes = _workers_of([views[0] for views in self._views])
-        self._settled = True
-
     def close(self) -> None:
         """Do nothing: what is on the workers goes when nothing refers to it."""
 
@@ -125,9 +121,9 @@ class DaskEngine:
         tasks = []
         for number, chunk in enumerate(self._chunks):
             views, home = self._views[number] if with_views else None, self._homes[number]
-            # Tasks run where their rows are, and elsewhere if that worker is gone. On its own, the scheduler would
-            # also consider the worker that holds the state of the pass, and move rows there.
-            with nullcontext() if home is None else dask.annotate(workers=[home], allow_other_workers=True):
+            # On its own, the scheduler would also consider the worker that holds the state of the pass, and move rows
+            # and coefficients there.
+            with nullcontext() if home is None else dask.annotate(**_runs_on(home)):
                 tasks.append(task(shared, chunk, views, self._coefficients[number]))
         return tasks
 
@@ -169,17 +165,48 @@ sizeof.register((PassSummary, ClusterSums, AnchorPairs), _size_of_sums)
 sizeof.register(_Shared, lambda shared: len(pickle.dumps(shared.function)))
 
 
-def _has_cluster() -> bool:
-    """Whether computations go to a cluster: the scheduler that Dask would use is then a method of its client."""
-    return isinstance(getattr(get_scheduler(), "__self__", None), Client)
-
-
 def _workers_of(chunks: Sequence[Any]) -> list[str | None]:
-    """Wait for chunks and return the worker that holds each."""
-    futures = [future for chunk in chunks for future in futures_of(chunk)]
-    wait(futures)
-    holders = default_client().who_has(futures)
-    return [next(iter(holders.get(future.key, ())), None) for future in futures]
+    """Wait for chunks and return the worker that holds each; None for those that are not on the workers."""
+    futures = {future.key: future for future in futures_of(list(chunks))}
+    wait(list(futures.values()))
+    holders = default_client().who_has(list(futures.values())) if futures else {}
+    return [next(iter(holders.get(chunk.key, ())), None) for chunk in chunks]
+
+
+def _runs_on(home: str) -> dict[str, Any]:
+    """Return annotations that send tasks to a worker, and elsewhere if it is gone."""
+    return {"workers": [home], "allow_other_workers": True}
+
+
+def _placed(chunks: list[list[Any]], homes: Sequence[str | None]) -> list[list[Any]]:
+    """Return the views of all chunks with tasks that run at the home of the chunk.
+
+    Otherwise the scheduler would read rows anywhere and send them to their coefficients. Tasks that several chunks need
+    may run anywhere.
+    """
+    graph = ensure_dict(
+        HighLevelGraph.merge(*{id(view.dask): view.dask for views in chunks for view in views}.values())
+    )
+    users: dict[Any, set[int]] = {}
+    for number, views in enumerate(chunks):
+        waiting = [view.key for view in views]
+        while waiting:
+            key = waiting.pop()
+            if key in graph and number not in users.setdefault(key, set()):
+                users[key].add(number)
+                waiting.extend(get_dependencies(graph, key))
+    own: list[dict[Any, Any]] = [{} for _ in chunks]
+    common: dict[Any, Any] = {}
+    for key, numbers in users.items():
+        (own[min(numbers)] if len(numbers) == 1 else common)[key] = graph[key]
+    placed = []
+    names = [f"rows-{tokenize([view.key for view in views])}" for views in chunks]
+    shared = f"shared-{tokenize(names)}"
+    for views, home, tasks, name in zip(chunks, homes, own, names, strict=True):
+        layer = MaterializedLayer(tasks, annotations=None if home is None else _runs_on(home))
+        layers = HighLevelGraph({name: layer, shared: MaterializedLayer(common)}, {name: {shared}, shared: set()})
+        placed.append([Delayed(view.key, layers, layer=name) for view in views])
+    return placed
 
 
 def _run_chunk(

@@ -16,7 +16,7 @@ from kedge.core.scaling import (
     learn_scaling,
     with_projection,
 )
-from kedge.readers.dask_arrays import DaskReader, DaskStatistics
+from kedge.readers.dask_arrays import DaskReader, DaskStatistics, settle_rows
 from kedge.readers.stored_rows import ViewReader, checked_range
 
 # Rows read together where all rows are looked at once: in search of gaps, or to learn a scaling.
@@ -112,7 +112,7 @@ class ArraySource:
         self.view_names = tuple(view_names)
         self.n_rows = int(self.views[0].shape[0])
         self.dtype: np.dtype[Any] = np.result_type(*(view.dtype for view in self.views))
-        dask_views = [isinstance(getattr(view, "reader", None), DaskReader) for view in self.views]
+        dask_views = [_is_on_dask(view) for view in self.views]
         self.on_dask = any(dask_views)
         if self.on_dask and not all(dask_views):
             name = view_names[dask_views.index(False)]
@@ -135,6 +135,16 @@ class ArraySource:
         # Before, because the entries may be NaN; after, because a scaling may move zeros.
         lacking = ~self.mask[rows, number]
         return _without_rows(self.scalings[number].apply(_without_rows(block, lacking)), lacking)
+
+
+def settle_views(views: Sequence[View]) -> None:
+    """Keep Dask arrays on the workers if they fit there; see :func:`kedge.readers.dask_arrays.settle_rows`."""
+    if all(map(_is_on_dask, views)):
+        settle_rows([view.reader for view in views])
+
+
+def _is_on_dask(view: View) -> bool:
+    return isinstance(getattr(view, "reader", None), DaskReader)
 
 
 def _bytes_per_row(view: View, itemsize: int) -> int:
@@ -167,7 +177,7 @@ def learn_array_scaling(
     unit_energy = unit_energy and kind == "auto"
     if kind == "auto":
         kind = choose_scale(view[_spread_rows(view.shape[0], observed, _ROWS_FOR_SCALE)], to_unit_rows)
-    if isinstance(view, StoredView) and isinstance(view.reader, DaskReader):
+    if _is_on_dask(view):
         return learn_scaling(kind, DaskStatistics(view.reader, view.columns, observed), name, unit_energy)
 
     def blocks() -> Iterator[View]:

@@ -54,6 +54,69 @@ class DaskReader(StoredRows):
         return np.zeros(self.n_rows, dtype=bool)
 
 
+# Rows settle on the workers if they take at most this share of their memory. Dask begins to write to disk at 60 %, and
+# weights, which are rarely larger than rows, need as much again.
+SHARE_FOR_ROWS = 0.3
+
+
+def settle_rows(readers: Sequence[DaskReader]) -> None:
+    """Cut all views where the first is cut, and keep their rows on the workers of a cluster if they fit there.
+
+    They fit if they take at most ``SHARE_FOR_ROWS`` of the memory that the workers have now; a worker without a limit
+    has room for anything. Rows that do not fit are computed again whenever they are needed, for example from files. So
+    are all rows where there is no cluster. Results are the same. Rows that the user keeps on the workers stay there.
+    """
+    chunks = readers[0].row_chunks
+    for reader in readers:
+        reader.array, reader.row_chunks = reader.array.rechunk({0: chunks}), chunks
+    if not has_cluster():
+        return
+    limits = _memory_limits()
+    arrays = {reader.array.name: reader.array for reader in readers}
+    if all(limits) and sum(map(_bytes_of, arrays.values())) > SHARE_FOR_ROWS * sum(limits):
+        return
+    import dask
+
+    kept = dict(zip(arrays, dask.persist(*arrays.values(), optimize_graph=False), strict=True))
+    for reader in readers:
+        reader.array = kept[reader.array.name]
+
+
+def has_cluster() -> bool:
+    """Whether computations go to a cluster: the scheduler that Dask would use is then a method of its client."""
+    from dask.base import get_scheduler
+    from distributed import Client
+
+    return isinstance(getattr(get_scheduler(), "__self__", None), Client)
+
+
+def _memory_limits() -> list[int]:
+    """Return the memory of every worker; zero for those without a limit."""
+    from distributed import default_client
+
+    return [limit or 0 for limit in default_client().run(_memory_limit).values()]
+
+
+def _memory_limit(dask_worker: Any) -> int | None:
+    limit: int | None = dask_worker.memory_manager.memory_limit
+    return limit
+
+
+def _bytes_of(array: Any) -> int:
+    """Return the bytes of an array; sparse chunks are taken to be as full as the first."""
+    if isinstance(array._meta, np.ndarray):
+        return int(array.nbytes)
+    import dask
+
+    first = array.to_delayed(optimize_graph=False).ravel()[0]
+    return int(_compute(dask.delayed(_bytes_of_block)(first))[0] / array.chunks[0][0] * array.shape[0])
+
+
+def _bytes_of_block(block: Any) -> int:
+    parts = (block.data, block.indices, block.indptr) if sparse.issparse(block) else (block,)
+    return sum(int(part.nbytes) for part in parts)
+
+
 @dataclass(frozen=True)
 class DaskStatistics:
     """Statistics of a Dask array by its own reductions; see :class:`kedge.core.scaling.ViewStatistics`."""
