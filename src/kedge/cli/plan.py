@@ -11,6 +11,7 @@ from sklearn import config_context
 from kedge.cli import run_folder
 from kedge.cli.fit import model_of, rows_of, working_memory
 from kedge.cli.run_folder import Options
+from kedge.optional_libraries import load_library
 from kedge.planning import Around, FitEstimate, plan_fit
 from kedge.plots.layer_tree import layers_of
 from kedge.probe import Results
@@ -25,6 +26,8 @@ STARTING, FILES, WRITING = "starting", "reading files", "writing results"
 
 def plan_files(data: list[Path], reading: Options, parameters: Options, *, as_json: bool) -> int:
     """Print what `kedge fit` would take for these files."""
+    for module in ("csv", "parquet"):  # The results are written with these, and the first use takes long.
+        load_library(f"pyarrow.{module}", "cli", "writing labels")
     before, clock = {STARTING: process_time()}, perf_counter()
     files = read_data_files(data, **reading, text_bytes=_TEXT_BYTES)
     texts = [view.rows for view in files.views if isinstance(view.rows, RepeatedRows)]

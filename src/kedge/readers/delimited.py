@@ -174,8 +174,8 @@ def _convert(
     wanted.progress.begin(f"reading {layout.path.name}")
     try:
         with layout.open(types) as reader:
-            for number, batch in enumerate(reader):
-                if most is not None and number * layout.block_bytes >= layout.bytes_of_blocks(most):
+            for n_batches, batch in enumerate(reader):
+                if most is not None and n_batches * layout.block_bytes >= layout.bytes_of_blocks(most):
                     break
                 block = np.empty((batch.num_rows, len(features)))
                 for position, place in enumerate(features):
