@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import tempfile
 import threading
 import time
 
@@ -10,12 +11,15 @@ import dask
 import dask.array
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, futures_of
 from scipy import sparse
 from sklearn.datasets import load_digits
 
 from kedge import MSGL, SGL
+from kedge.engines import dask_engine
 from kedge.engines import local as block_rows
+from kedge.readers import dask_arrays
+from kedge.readers.dask_arrays import DaskReader, blocks_of
 
 X = load_digits(return_X_y=True)[0][:400]
 
@@ -70,6 +74,97 @@ def test_several_views_with_gaps(client):
     assert_same(model, whole)
     np.testing.assert_allclose(model.view_weights_, whole.view_weights_, rtol=1e-10)
     np.testing.assert_array_equal(model.predict([None, cut(X[:, 30:])]).compute(), whole.predict([None, X[:, 30:]]))
+
+
+def read_logged(folder, size=100):
+    """Return rows that workers read from a file, with a new file in the folder for every chunk that is read."""
+    np.save(folder / "rows.npy", X)
+    (folder / "log").mkdir()
+    starts = dask.array.from_array(np.arange(len(X)), chunks=size)
+    meta = np.empty((0, 0))
+    width = X.shape[1]
+    return starts.map_blocks(
+        _read, str(folder), new_axis=1, chunks=(starts.chunks[0], (width,)), dtype=X.dtype, meta=meta
+    )
+
+
+def _read(numbers, folder):
+    handle, _ = tempfile.mkstemp(dir=f"{folder}/log", prefix=f"{numbers[0]}-")
+    os.close(handle)
+    return np.load(f"{folder}/rows.npy", mmap_mode="r")[numbers]
+
+
+def n_read(folder):
+    return len(list((folder / "log").iterdir()))
+
+
+def assert_same_bits(model, other):
+    for name in ("labels_", "confidence_", "embedding_"):
+        np.testing.assert_array_equal(getattr(model, name).compute(), getattr(other, name).compute())
+    np.testing.assert_array_equal(model.objective_, other.objective_)
+    np.testing.assert_array_equal(model.graph_.compute().toarray(), other.graph_.compute().toarray())
+
+
+@pytest.mark.parametrize("options", [{}, {"beta": 0.5, "scale": "zscore"}])
+def test_rows_that_do_not_fit_are_read_in_every_pass_with_the_same_result(client, tmp_path, monkeypatch, options):
+    kept, again = tmp_path / "kept", tmp_path / "again"
+    kept.mkdir()
+    again.mkdir()
+    settled = SGL(10, random_state=0, **options).fit(read_logged(kept))
+    assert n_read(kept) == 4
+    monkeypatch.setattr(dask_arrays, "SHARE_FOR_ROWS", 0.0)
+    model = SGL(10, random_state=0, **options).fit(read_logged(again))
+    assert n_read(again) >= 4 * (1 + model.n_iter_)  # the sample that anchors are chosen from, and every pass
+    assert_same_bits(model, settled)
+
+
+def test_rows_that_the_user_keeps_are_not_read_again(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_arrays, "SHARE_FOR_ROWS", 0.0)
+    rows = read_logged(tmp_path).persist()
+    SGL(10, beta=0.5, random_state=0).fit(rows)
+    assert n_read(tmp_path) == 4
+
+
+@pytest.mark.parametrize(("limits", "fits"), [([10**6, 10**6], True), ([10**5, 10**5], False), ([10**5, 0], True)])
+def test_rows_settle_if_they_take_less_than_a_share_of_the_memory(client, monkeypatch, limits, fits):
+    monkeypatch.setattr(dask_arrays, "_memory_limits", lambda: limits)
+    for rows in (cut(X), cut(X).map_blocks(sparse.csr_array)):
+        reader = DaskReader(rows)
+        dask_arrays.settle_rows([reader])
+        assert bool(futures_of(reader.array)) == fits
+    assert 0.3 * 2e5 < X.nbytes < 0.3 * 2e6
+
+
+def test_several_views_that_do_not_fit(client, monkeypatch):
+    views = [cut(X[:, :30]), cut(X[:, 30:], 150)]
+    settled = MSGL(10, beta=0.5, random_state=0).fit(views)
+    monkeypatch.setattr(dask_arrays, "SHARE_FOR_ROWS", 0.0)
+    assert_same_bits(MSGL(10, beta=0.5, random_state=0).fit(views), settled)
+
+
+def test_tasks_that_read_a_chunk_run_where_its_coefficients_are():
+    source = dask.array.from_array(np.arange(40.0).reshape(20, 2), chunks=(5, 2), name="rows")
+    shifted = (
+        source + dask.array.from_delayed(dask.delayed(np.ones, name="ones")((5, 2)), (5, 2), float).rechunk((5, 2))[0]
+    )
+    _, chunks = blocks_of([DaskReader(shifted)])
+    homes = ["tcp://one:1", None, "tcp://two:2", "tcp://one:1"]
+    placed = dask_engine._placed(chunks, homes)
+    assert np.array_equal(
+        np.concatenate(dask.compute(*(views[0] for views in placed), scheduler="sync")),
+        shifted.compute(scheduler="sync"),
+    )
+    for number, (home, [view]) in enumerate(zip(homes, placed, strict=True)):
+        [name] = view.__dask_layers__()
+        layer = view.dask.layers[name]
+        assert ("rows", number, 0) in layer
+        assert len([key for key in layer if key[0] == "rows"]) == 1
+        expected = None if home is None else {"workers": [home], "allow_other_workers": True}
+        assert layer.annotations == expected
+        others = [other for key, other in view.dask.layers.items() if key != name]
+        assert len(others) == 1
+        assert others[0].annotations is None
+        assert len(others[0]) > 0
 
 
 @pytest.mark.check
