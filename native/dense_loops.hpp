@@ -12,6 +12,9 @@ namespace kedge {
 // Rows handled together by multiply_tile; callers pad the last tile with zeros so every row sees the same arithmetic.
 inline constexpr std::size_t kTileRows = 4;
 
+// Rows that a worker solves together.
+inline constexpr std::size_t kBlockRows = 4 * kTileRows;
+
 struct DenseLoops {
     // out = base + sum_k weights[k] * matrix[rows[k], :], `count` terms; out (output) and base have `width` entries.
     void (*combine_rows)(const double* matrix, std::size_t width, const std::int32_t* rows, std::size_t count,
@@ -27,6 +30,13 @@ struct DenseLoops {
     // `side` the right-hand sides (input) and the solutions (output). A system that is not definite yields garbage.
     void (*solve_tile)(double* packed, double* side, std::size_t count);
 
+    // Minimises 1/2 z'Az + f'z with sum(z) = 1 for kTileRows systems at once, laid out as for solve_tile. `side` holds
+    // f and `ones` a one for every unknown that counts in the sum, a zero for padding (input); both come back solved
+    // for L, like the rows of `packed`, and the first `first` rows of all three are so already: systems can grow.
+    // `values` (output) is z, `multipliers` (output, one per system) the gradient at z, equal in all entries.
+    void (*solve_simplex_tile)(double* packed, double* side, double* ones, std::size_t first, std::size_t count,
+                               double* values, double* multipliers);
+
     // row <- solution of L row' = row for the packed lower triangle L of `count` rows (input and output: row).
     void (*forward_substitute)(const double* packed, const double* inverse_diagonal, std::size_t count, double* row);
 
@@ -34,6 +44,9 @@ struct DenseLoops {
     void (*back_substitute)(const double* packed, const double* inverse_diagonal, std::size_t count, double* values);
 
     double (*dot)(const double* left, const double* right, std::size_t count);
+
+    // The place of the lowest of at least one value, the first of equal ones.
+    std::size_t (*lowest_place)(const double* values, std::size_t count);
 
     // The sum of squared differences; once that exceeds `limit`, any number between `limit` and it.
     float (*squared_distance)(const float* left, const float* right, std::size_t count, float limit);

@@ -13,9 +13,6 @@
 
 namespace kedge {
 
-// Rows handed to a worker at a time.
-inline constexpr std::size_t kBlockRows = 4 * kTileRows;
-
 // With N the zeroed entries of a row, z = c + Q mu, where c solves the problem without z >= 0, Q is the projected
 // inverse, and mu >= 0 lives on N: z >= 0 is the gradient of the dual problem in mu. N is small when the support is
 // large. Rounds of exchange (negative multipliers leave N, negative weights join it) settle most rows, four rows at a

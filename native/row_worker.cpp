@@ -21,9 +21,9 @@ constexpr double kEntryTolerance = 16 * kEpsilon;
 // Weights that miss their sum by more are not a solution, whatever their gradient.
 constexpr double kSumError = 1e-13;
 
-// The dual path loses digits to the inverse of an ill-conditioned H. Past this residual its support is taken over and
-// solved again on the support itself, which does not.
-constexpr double kLargeAccuracy = 1e-12;
+// The fast paths lose digits where H is ill-conditioned. Past this residual the active set goes on from their support,
+// and refines its solution.
+constexpr double kAccuracy = 1e-12;
 
 double largest_diagonal(const QuadraticForm& form) {
     double largest = 0.0;
@@ -39,13 +39,15 @@ RowWorker::RowWorker(const QuadraticForm& form, double tolerance, std::function<
       tolerance_(tolerance),
       largest_(largest_diagonal(form)),
       should_stop_(std::move(should_stop)),
-      small_(form.hessian, form.width, true, Entering::few),
+      active_set_(form.hessian, form.width, true, Entering::few),
+      small_(form),
       large_(form),
       linear_(kBlockRows * form.width),
       gradient_(form.projected_inverse ? kBlockRows * form.width : 0) {}
 
 void RowWorker::begin_block() {
-    std::fill(linear_.begin(), linear_.end(), 0.0);
+    // The dual path multiplies whole tiles, also where rows are missing.
+    if (form_.projected_inverse != nullptr) std::fill(linear_.begin(), linear_.end(), 0.0);
     for (std::size_t slot = 0; slot < kBlockRows; ++slot) {
         starts_[slot].clear();
         results_[slot].status = RowStatus::solved;
@@ -60,8 +62,8 @@ void RowWorker::solve(std::size_t filled) {
         any_large = any_large || is_large_[slot];
     }
     if (any_large) solve_large(filled);
-    for (std::size_t slot = 0; slot < filled && !should_stop_(); ++slot) {
-        if (!is_large_[slot]) solve_small(slot, starts_[slot]);
+    for (std::size_t first = 0; first < filled && !should_stop_(); first += kTileRows) {
+        solve_small(first, std::min(kTileRows, filled - first));
     }
 }
 
@@ -103,23 +105,44 @@ void sort_by_index(std::vector<std::int32_t>& support, std::vector<double>& valu
 
 }  // namespace
 
-void RowWorker::solve_small(std::size_t slot, std::span<const std::int32_t> start) {
-    const double* row = linear(slot);
+void RowWorker::keep(std::size_t slot, std::span<const std::int32_t> support, const double* values,
+                     const double* gradient, double& level) {
     SolvedRow& result = results_[slot];
-    const bool finished = small_.minimise(row, start, kEntryTolerance * largest_);
-    const auto support = small_.support();
-    const double* values = small_.values();
     result.support.assign(support.begin(), support.end());
     result.values.assign(values, values + support.size());
     sort_by_index(result.support, result.values);
-    const double* gradient = small_.gradient();
-    double level = 0.0, linear_part = 0.0;
-    for (std::size_t i = 0; i < support.size(); ++i) {
-        level += values[i] * gradient[support[i]];
-        linear_part += values[i] * row[support[i]];
+    const double* row = linear(slot);
+    double linear_part = 0.0;
+    level = 0.0;
+    for (std::size_t i = 0; i < result.support.size(); ++i) {
+        level += result.values[i] * gradient[result.support[i]];
+        linear_part += result.values[i] * row[result.support[i]];
     }
     result.quadratic = level - linear_part;
-    if (!finished || !is_optimal(slot, gradient, level)) solve_slowly(slot);
+}
+
+void RowWorker::solve_small(std::size_t first, std::size_t count) {
+    for (std::size_t lane = 0; lane < count; ++lane) {
+        if (!is_large_[first + lane]) small_.add(lane, linear(first + lane), starts_[first + lane]);
+    }
+    small_.solve(kEntryTolerance * largest_);
+    for (std::size_t lane = 0; lane < count; ++lane) {
+        const std::size_t slot = first + lane;
+        if (is_large_[slot]) continue;
+        if (small_.is_finished(lane)) {
+            double level = 0.0;
+            keep(slot, small_.support(lane), small_.values(lane), small_.gradient(lane), level);
+            if (residual(slot, small_.gradient(lane), level) <= accepted(slot)) continue;
+        }
+        search(slot, small_.support(lane));
+    }
+}
+
+void RowWorker::search(std::size_t slot, std::span<const std::int32_t> start) {
+    const bool finished = active_set_.minimise(linear(slot), start, kEntryTolerance * largest_);
+    double level = 0.0;
+    keep(slot, active_set_.support(), active_set_.values(), active_set_.gradient(), level);
+    if (!finished || !is_optimal(slot, active_set_.gradient(), level)) solve_slowly(slot);
 }
 
 void RowWorker::solve_large(std::size_t filled) {
@@ -159,10 +182,14 @@ bool RowWorker::check_large(std::size_t slot) {
     result.support.resize(taken);
     result.values.resize(taken);
     result.quadratic = level - linear_part;
-    const double accepted = std::min(tolerance_, kLargeAccuracy) * (largest_ + magnitudes_[slot]);
-    if (2 * result.support.size() >= width_ && residual(slot, gradient, level) <= accepted) return true;
+    if (2 * result.support.size() >= width_ && residual(slot, gradient, level) <= accepted(slot)) return true;
     starts_[slot] = result.support;
     return false;
+}
+
+// Largest residual at which a fast path is believed.
+double RowWorker::accepted(std::size_t slot) const {
+    return std::min(tolerance_, kAccuracy) * (largest_ + magnitudes_[slot]);
 }
 
 void RowWorker::solve_slowly(std::size_t slot) {

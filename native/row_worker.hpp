@@ -12,6 +12,7 @@
 #include "dense_loops.hpp"
 #include "large_support.hpp"
 #include "simplex_row_solver.hpp"
+#include "small_support.hpp"
 
 namespace kedge {
 
@@ -39,9 +40,13 @@ class RowWorker {
     void shift_to_zero(std::size_t slot);
     bool prefers_large_support(std::size_t slot) const;
     void solve_large(std::size_t filled);
-    void solve_small(std::size_t slot, std::span<const std::int32_t> start);
+    void solve_small(std::size_t first, std::size_t count);
+    void search(std::size_t slot, std::span<const std::int32_t> start);
+    void keep(std::size_t slot, std::span<const std::int32_t> support, const double* values, const double* gradient,
+              double& level);
     bool check_large(std::size_t slot);
     void solve_slowly(std::size_t slot);
+    double accepted(std::size_t slot) const;
     double residual(std::size_t slot, const double* gradient, double level) const;
     bool is_optimal(std::size_t slot, const double* gradient, double level) const;
 
@@ -49,7 +54,8 @@ class RowWorker {
     std::size_t width_;
     double tolerance_, largest_;
     std::function<bool()> should_stop_;
-    ActiveSet small_;
+    ActiveSet active_set_;
+    SmallSupportTile small_;
     LargeSupportBlock large_;
     std::vector<double> linear_, gradient_;
     std::array<double, kBlockRows> magnitudes_{};

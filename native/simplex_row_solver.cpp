@@ -14,7 +14,7 @@ namespace kedge {
 namespace {
 
 constexpr std::size_t kMostLanes = 64;
-constexpr std::size_t kRowsPerLane = 64;
+constexpr std::size_t kRowsPerLane = 256;
 // Each lane holds a Gram of its own when sums are asked for: together near 128 MiB, or eight where those take more.
 constexpr std::size_t kGramEntries = std::size_t{1} << 24;
 // Probes need no exact support; a loose tolerance saves the last few pivots.
