@@ -17,7 +17,7 @@ from typing import Any
 from sklearn.base import clone
 
 from kedge.anchors.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
-from kedge.anchors.sets import FINE_BUDGET, FINE_ROWS_PER_ANCHOR, LEAST_FINE_ANCHORS, MOST_REBUILT_ROWS, AnchorPlan
+from kedge.anchors.sets import FINE_ROWS_PER_ANCHOR, MOST_REBUILT_ROWS, AnchorPlan
 from kedge.clusterer import AnchorGraphClusterer
 from kedge.inputs import split_views
 from kedge.memory import PeakMemory, machine_memory, resident_bytes
@@ -35,6 +35,7 @@ from kedge.probe import (
     Trial,
     rows_of,
     run_trials,
+    usual_anchors,
 )
 from kedge.sgl import SGL
 
@@ -68,8 +69,8 @@ class FitEstimate:
         Seconds of each part of the fit.
     memory_parts : dict
         Bytes that the process holds already, of what the fit keeps of every row, and of its work.
-    shortages : tuple of str
-        What this machine has too little of, in sentences.
+    notes : tuple of str
+        What this machine has too little of, and what the probe could not see, in sentences.
     """
 
     seconds: float
@@ -80,7 +81,7 @@ class FitEstimate:
     n_passes: int
     parts: dict[str, float]
     memory_parts: dict[str, int]
-    shortages: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Say it in a few lines."""
@@ -89,7 +90,7 @@ class FitEstimate:
         parts += [(f"memory: {name}", in_words_of_bytes(size)) for name, size in self.memory_parts.items()]
         width = max(len(name) for name, _ in parts)
         lines = [f"{self.summary()} for {rows}", *(f"  {name:<{width}}  {text}" for name, text in parts)]
-        return "\n".join([*lines, *self.shortages])
+        return "\n".join([*lines, *self.notes])
 
     def summary(self) -> str:
         """Return time, memory and disk in one line."""
@@ -98,7 +99,7 @@ class FitEstimate:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for JSON."""
-        return asdict(self) | {"shortages": list(self.shortages)}
+        return asdict(self) | {"notes": list(self.notes)}
 
 
 def in_words_of_time(seconds: float) -> str:
@@ -189,7 +190,9 @@ def plan_fit(
         "results": int(kept.memory + written.memory),
         "work": work * last.sets_per_tried,
     }
-    parts = _extended_seconds(trials, rows.n_rows)
+    # Samples settle after about as many passes as all rows do, but time may have been over before.
+    n_passes = max(trial.n_passes for trial in trials)
+    parts = _extended_seconds(trials, rows.n_rows, n_passes)
     parts[SCALING] += rows.seconds
     parts = dict(around.seconds) | parts
     is_coarse = last.anchors.n_near is not None and last.n_near is None
@@ -200,17 +203,17 @@ def plan_fit(
         disk_bytes=scratch + int(written.disk),
         n_rows=rows.n_rows,
         n_anchors=sum(last.anchors.coarse if is_coarse else last.anchors.sizes),
-        n_passes=last.n_passes,
+        n_passes=n_passes,
         parts=parts,
         memory_parts=memory,
-        shortages=_shortages(sum(memory.values()), scratch, estimator.scratch_folder),
+        notes=_notes(trials, n_passes, sum(memory.values()), scratch, estimator.scratch_folder),
     )
 
 
 def may_take_long(estimator: AnchorGraphClusterer, n_rows: int, n_features: int) -> bool:
     """Return whether a probe is worth its time before a fit, judged by the rows and anchors alone."""
     asked = estimator.n_anchors
-    n_anchors = max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows) if isinstance(asked, str) else int(asked)
+    n_anchors = usual_anchors(n_rows) if isinstance(asked, str) else int(asked)
     is_repeated = not isinstance(estimator.beta, str) and estimator.beta > 0
     return n_rows * (n_features + n_anchors * (_USUAL_PASSES if is_repeated else 1)) > _WORTH_A_PROBE
 
@@ -223,7 +226,7 @@ def _extended(last: float, before: float | None, trials: list[Trial], n_rows: in
     return last + slope * (n_rows - trials[-1].n_rows)
 
 
-def _extended_seconds(trials: list[Trial], n_rows: int) -> dict[str, float]:
+def _extended_seconds(trials: list[Trial], n_rows: int, n_passes: int) -> dict[str, float]:
     last, before = trials[-1], trials[-2].seconds if len(trials) > 1 else {}
     parts = {name: _extended(own, before.get(name), trials, n_rows) for name, own in last.seconds.items()}
     # Anchors come from a sample of bounded size, which may be larger than that of the probe.
@@ -235,8 +238,8 @@ def _extended_seconds(trials: list[Trial], n_rows: int) -> dict[str, float]:
     for name, power in _GROWTH_WITH_SETS.items():
         parts[name] *= last.sets_per_tried**power
     # In a pass, blocks are read while others are solved.
-    waits = last.waits | {PASSES: max(last.waits[PASSES] - parts[PASSES], 0.0) * last.n_passes}
-    parts[PASSES] *= last.n_passes
+    waits = last.waits | {PASSES: max(last.waits[PASSES] - parts[PASSES], 0.0) * n_passes}
+    parts[PASSES] *= n_passes
     return ({READING: sum(waits.values())} if any(last.waits.values()) else {}) | parts
 
 
@@ -254,16 +257,20 @@ def _extended_results(trials: list[Trial], which: str, n_rows: int) -> Results:
     return Results(memory, _extended(last.disk, None if before is None else before.disk, trials, n_rows))
 
 
-def _shortages(memory_bytes: int, disk_bytes: int, scratch_folder: Any) -> tuple[str, ...]:
-    """Say what the machine has too little of."""
+def _notes(
+    trials: list[Trial], n_passes: int, memory_bytes: int, disk_bytes: int, scratch_folder: Any
+) -> tuple[str, ...]:
+    """Say what the machine has too little of, and what the probe could not see."""
     found = []
+    if all(trial.stopped for trial in trials):
+        found.append(f"The passes did not settle during the probe; there may be more of them than {n_passes}.")
     memory = machine_memory()
     if memory_bytes > memory:
         needed, there = in_words_of_bytes(memory_bytes), in_words_of_bytes(memory)
         advice = "keep the rows on disk, or ask for fewer clusters or anchors"
         found.append(f"The fit needs {needed} of memory, and this machine has {there}: {advice}.")
     folder = tempfile.gettempdir() if scratch_folder is None else scratch_folder
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(folder).free if disk_bytes else 0
     if disk_bytes > free:
         needed, there = in_words_of_bytes(disk_bytes), in_words_of_bytes(free)
         advice = "free some, or set scratch_folder (on the command line TMPDIR) to a folder on another disk"

@@ -12,9 +12,16 @@ from numpy.random import RandomState
 from scipy import sparse
 from sklearn.utils import check_array
 
-from kedge.anchors.sets import MOST_REBUILT_ROWS, AnchorPlan
+from kedge.anchors.sets import (
+    FINE_ANCHORS,
+    FINE_BUDGET,
+    LEAST_FINE_ANCHORS,
+    MOST_REBUILT_ROWS,
+    ROWS_PER_FINE_ANCHOR,
+    AnchorPlan,
+)
 from kedge.clusterer import AnchorGraphClusterer, fit_identity
-from kedge.fit import fit_rows
+from kedge.fit import FitPlan, fit_rows
 from kedge.inputs import Views, checked_arrays, open_stored, split_views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.loop import IterationReport
@@ -28,6 +35,8 @@ from kedge.readers.excerpts import HeldRows, read_excerpt
 PROBE_SECONDS, GROWTH, LEAST_GROWTH = 2.0, 4, 1.5
 # Rows of the first sample where the graph of the rows themselves is cut.
 FEW_ROWS = 1_500
+# Rows of the first sample at most, unless there are more anchors.
+MOST_FIRST_ROWS = 12_000
 # The parts of a fit, in their order.
 SCALING, ANCHORS, PASSES = "checking and scaling", "anchors", "passes over the rows"
 COMMUNITIES, LABELS = "communities", "labels and embedding"
@@ -53,6 +62,7 @@ class Trial:
     seconds: dict[str, float]  # Of each part; of one pass.
     waits: dict[str, float]  # How long the fit of all rows waits for rows from disk in each part; in one pass.
     n_passes: int
+    stopped: bool  # Whether time was over before the passes settled.
     kept: Results  # By the fit, until its end.
     written: Results  # By what is done with the model.
     anchors: AnchorPlan  # Of all rows.
@@ -153,9 +163,18 @@ def rows_of(estimator: AnchorGraphClusterer, X: Any, observed: Any) -> RowsInMem
 
 def _smallest_sample(estimator: AnchorGraphClusterer, n_rows: int) -> int:
     """Return the number of rows of the first sample: enough for all anchors, and for the way in which rows are cut."""
-    asked = [count for count in (estimator.n_anchors, estimator.n_clusters) if not isinstance(count, str)]
-    least = FEW_ROWS if n_rows <= MOST_REBUILT_ROWS else MOST_REBUILT_ROWS + 1
-    return min(n_rows, max(least, *asked, 1))
+    asked = [int(count) for count in (estimator.n_anchors, estimator.n_clusters) if not isinstance(count, str)]
+    if n_rows <= MOST_REBUILT_ROWS:
+        return min(n_rows, max(FEW_ROWS, *asked, 1))
+    n_anchors = usual_anchors(n_rows) if isinstance(estimator.n_anchors, str) else int(estimator.n_anchors)
+    # With fewer rows than that, the graph would fall into pieces.
+    enough = min(ROWS_PER_FINE_ANCHOR * n_anchors, MOST_FIRST_ROWS)
+    return min(n_rows, max(MOST_REBUILT_ROWS + 1, enough, *asked))
+
+
+def usual_anchors(n_rows: int) -> int:
+    """Return how many anchors a set of many rows has, unless the user gives a number."""
+    return min(FINE_ANCHORS, max(LEAST_FINE_ANCHORS, FINE_BUDGET // n_rows))
 
 
 @dataclass(frozen=True)
@@ -206,9 +225,12 @@ def _fit_sample(
     deadline: float,
 ) -> Trial:
     """Fit a sample as the fit of all rows would do."""
+    stopped = False
 
     def stop(report: IterationReport) -> bool:
-        return perf_counter() > deadline
+        nonlocal stopped
+        stopped = perf_counter() > deadline
+        return stopped
 
     with warnings.catch_warnings(), one_thread_per_library():
         warnings.simplefilter("ignore")  # The fit itself will warn.
@@ -247,12 +269,21 @@ def _fit_sample(
         seconds,
         waits,
         n_passes,
+        stopped and not _is_settled(plan, found),
         kept,
         written,
         plan.anchors,
         len(plan.anchors.sizes) // len(tried.sizes),
         found["n_near_"],
     )
+
+
+def _is_settled(plan: FitPlan, found: Mapping[str, Any]) -> bool:
+    """Return whether a loop that the clock stopped would have stopped anyway."""
+    objective = found["objective_"]
+    if plan.beta == 0 and (found["n_near_"] is not None or len(found["graph_anchors_"]) == 1):
+        return True
+    return len(objective) > 1 and bool(objective[-2] - objective[-1] <= plan.tol * abs(objective[-2]))
 
 
 def _results_of(found: Mapping[str, Any], is_stored: bool, is_recorded: bool) -> Results:
