@@ -11,15 +11,14 @@ import dask
 import dask.array
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster, futures_of
+from distributed import Client, LocalCluster, futures_of, wait
 from scipy import sparse
 from sklearn.datasets import load_digits
 
 from kedge import MSGL, SGL
-from kedge.engines import dask_engine
 from kedge.engines import local as block_rows
 from kedge.readers import dask_arrays
-from kedge.readers.dask_arrays import DaskReader, blocks_of
+from kedge.readers.dask_arrays import DaskReader
 
 X = load_digits(return_X_y=True)[0][:400]
 
@@ -142,29 +141,30 @@ def test_several_views_that_do_not_fit(client, monkeypatch):
     assert_same_bits(MSGL(10, beta=0.5, random_state=0).fit(views), settled)
 
 
-def test_tasks_that_read_a_chunk_run_where_its_coefficients_are():
+def test_tasks_of_a_chunk_run_at_its_home(client):
     source = dask.array.from_array(np.arange(40.0).reshape(20, 2), chunks=(5, 2), name="rows")
-    shifted = (
-        source + dask.array.from_delayed(dask.delayed(np.ones, name="ones")((5, 2)), (5, 2), float).rechunk((5, 2))[0]
-    )
-    _, chunks = blocks_of([DaskReader(shifted)])
-    homes = ["tcp://one:1", None, "tcp://two:2", "tcp://one:1"]
-    placed = dask_engine._placed(chunks, homes)
-    assert np.array_equal(
-        np.concatenate(dask.compute(*(views[0] for views in placed), scheduler="sync")),
-        shifted.compute(scheduler="sync"),
-    )
-    for number, (home, [view]) in enumerate(zip(homes, placed, strict=True)):
-        [name] = view.__dask_layers__()
-        layer = view.dask.layers[name]
-        assert ("rows", number, 0) in layer
-        assert len([key for key in layer if key[0] == "rows"]) == 1
-        expected = None if home is None else {"workers": [home], "allow_other_workers": True}
-        assert layer.annotations == expected
-        others = [other for key, other in view.dask.layers.items() if key != name]
-        assert len(others) == 1
-        assert others[0].annotations is None
-        assert len(others[0]) > 0
+    shifted = source + dask.array.from_delayed(dask.delayed(np.ones, name="ones")((5, 2)), (5, 2), float).sum()
+    placed, homes = dask_arrays.place_chunks({shifted.name: shifted})
+    workers = list(client.nthreads())
+    assert homes == [workers[0]] * 2 + [workers[1]] * 2
+    own, shared = placed[shifted.name].dask.layers.values()
+    for number, home in enumerate(homes):
+        for key in (("rows", number, 0), (shifted.name, number, 0)):
+            assert key in own
+            assert own.annotations["workers"](key) == [home]
+    assert own.annotations["allow_other_workers"]
+    assert "ones" in {key.split("-")[0] for key in shared if isinstance(key, str)}
+    assert shared.annotations is None
+    np.testing.assert_array_equal(placed[shifted.name].compute(), shifted.compute())
+
+
+def test_homes_are_where_the_rows_are(client):
+    workers = list(client.nthreads())
+    with dask.annotate(workers=[workers[1]]):
+        rows = cut(X).persist(optimize_graph=False)
+    wait(rows)
+    _, homes = dask_arrays.place_chunks({rows.name: rows})
+    assert homes == [workers[1]] * 4
 
 
 @pytest.mark.check

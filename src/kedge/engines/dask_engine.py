@@ -11,13 +11,7 @@ from typing import Any
 import dask
 import dask.array
 import numpy as np
-from dask.base import tokenize
-from dask.core import get_dependencies
-from dask.delayed import Delayed
-from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.sizeof import sizeof
-from dask.utils import ensure_dict
-from distributed import default_client, futures_of, wait
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -28,7 +22,7 @@ from kedge.core.scaling import ViewScaling
 from kedge.engines.local import cut_rows, embed_block, join_blocks, mapped_columns, split_rows
 from kedge.engines.sums import Sums, merge_sums
 from kedge.readers.arrays import ArraySource, refuse_not_finite
-from kedge.readers.dask_arrays import DaskReader, blocks_of, has_cluster
+from kedge.readers.dask_arrays import DaskReader, blocks_of
 
 
 @dataclass(frozen=True)
@@ -46,11 +40,11 @@ class _Chunk:
 class DaskEngine:
     """Engine of a Dask cluster, or of Dask's own threads where there is no cluster.
 
-    Coefficients stay on the workers, chunk by chunk, and the tasks of a chunk go where its coefficients are. That is
-    where its rows are, too, if :func:`kedge.readers.dask_arrays.settle_rows` keeps them; otherwise every pass computes
-    the chunks again, for example from files. The small state of a pass travels to each worker once, and sums over rows
-    travel back, merged on the way in a fixed tree. Every result is the value of a task, so a worker that dies costs the
-    time to compute its part again. A task uses one thread and solves ``step`` rows together.
+    Coefficients stay on the workers, chunk by chunk. So do the rows if :func:`kedge.readers.dask_arrays.settle_rows`
+    keeps them; otherwise every pass computes the chunks again where their coefficients are, for example from files. The
+    small state of a pass travels to each worker once, and sums over rows travel back, merged on the way in a fixed
+    tree. Every result is the value of a task, so a worker that dies costs the time to compute its part again. A task
+    uses one thread and solves ``step`` rows together.
     """
 
     def __init__(self, source: ArraySource, step: int) -> None:
@@ -63,20 +57,14 @@ class DaskEngine:
             _Chunk(rows, source.observed(rows), source.scalings, columns, gaps, step) for rows in self._ranges
         ]
         self._coefficients: list[Any] = [None] * len(self._chunks)
-        self._homes = _workers_of([parts[0] for parts in self._views])
-        self._has_homes = False
+        self._homes = views[0].reader.homes or [None] * len(self._chunks)
 
     def run_pass(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Sums:
         """Solve all rows; see :class:`kedge.engines.contract.Engine`."""
         solved = self._tasks(_join_solved, solve, with_views=True)
         total = merge_sums(task[1] for task in solved)
         *self._coefficients, total = dask.persist(*(task[0] for task in solved), total)
-        found = total.compute()
-        if not self._has_homes and has_cluster():
-            self._homes = _workers_of(self._coefficients)
-            self._views = _placed(self._views, self._homes)
-            self._has_homes = True
-        return found  # type: ignore[no-any-return]
+        return total.compute()  # type: ignore[no-any-return]
 
     def sum_blocks(self, function: Callable[[RowBlock], Sums], *, with_views: bool = False) -> Sums:
         """Merge over chunks; see :class:`kedge.engines.contract.Engine`."""
@@ -123,7 +111,7 @@ class DaskEngine:
             views, home = self._views[number] if with_views else None, self._homes[number]
             # On its own, the scheduler would also consider the worker that holds the state of the pass, and move rows
             # and coefficients there.
-            with nullcontext() if home is None else dask.annotate(**_runs_on(home)):
+            with nullcontext() if home is None else dask.annotate(workers=[home], allow_other_workers=True):
                 tasks.append(task(shared, chunk, views, self._coefficients[number]))
         return tasks
 
@@ -163,50 +151,6 @@ def _size_of_sums(sums: Any) -> int:
 sizeof.register(sparse.csr_array, _size_of_csr)
 sizeof.register((PassSummary, ClusterSums, AnchorPairs), _size_of_sums)
 sizeof.register(_Shared, lambda shared: len(pickle.dumps(shared.function)))
-
-
-def _workers_of(chunks: Sequence[Any]) -> list[str | None]:
-    """Wait for chunks and return the worker that holds each; None for those that are not on the workers."""
-    futures = {future.key: future for future in futures_of(list(chunks))}
-    wait(list(futures.values()))
-    holders = default_client().who_has(list(futures.values())) if futures else {}
-    return [next(iter(holders.get(chunk.key, ())), None) for chunk in chunks]
-
-
-def _runs_on(home: str) -> dict[str, Any]:
-    """Return annotations that send tasks to a worker, and elsewhere if it is gone."""
-    return {"workers": [home], "allow_other_workers": True}
-
-
-def _placed(chunks: list[list[Any]], homes: Sequence[str | None]) -> list[list[Any]]:
-    """Return the views of all chunks with tasks that run at the home of the chunk.
-
-    Otherwise the scheduler would read rows anywhere and send them to their coefficients. Tasks that several chunks need
-    may run anywhere.
-    """
-    graph = ensure_dict(
-        HighLevelGraph.merge(*{id(view.dask): view.dask for views in chunks for view in views}.values())
-    )
-    users: dict[Any, set[int]] = {}
-    for number, views in enumerate(chunks):
-        waiting = [view.key for view in views]
-        while waiting:
-            key = waiting.pop()
-            if key in graph and number not in users.setdefault(key, set()):
-                users[key].add(number)
-                waiting.extend(get_dependencies(graph, key))
-    own: list[dict[Any, Any]] = [{} for _ in chunks]
-    common: dict[Any, Any] = {}
-    for key, numbers in users.items():
-        (own[min(numbers)] if len(numbers) == 1 else common)[key] = graph[key]
-    placed = []
-    names = [f"rows-{tokenize([view.key for view in views])}" for views in chunks]
-    shared = f"shared-{tokenize(names)}"
-    for views, home, tasks, name in zip(chunks, homes, own, names, strict=True):
-        layer = MaterializedLayer(tasks, annotations=None if home is None else _runs_on(home))
-        layers = HighLevelGraph({name: layer, shared: MaterializedLayer(common)}, {name: {shared}, shared: set()})
-        placed.append([Delayed(view.key, layers, layer=name) for view in views])
-    return placed
 
 
 def _run_chunk(

@@ -18,6 +18,7 @@ class DaskReader(StoredRows):
     """Reader of a Dask array, dense or CSR, with known chunk sizes and one chunk along the features."""
 
     name = "Dask array"
+    homes: list[str] | None = None  # The worker of every chunk, once the rows have settled.
 
     def __init__(self, array: Any) -> None:
         if any(np.isnan(size) for sizes in array.chunks for size in sizes):
@@ -60,26 +61,82 @@ SHARE_FOR_ROWS = 0.3
 
 
 def settle_rows(readers: Sequence[DaskReader]) -> None:
-    """Cut all views where the first is cut, and keep their rows on the workers of a cluster if they fit there.
+    """Cut all views where the first is cut, and give every chunk a home among the workers of a cluster.
 
-    They fit if they take at most ``SHARE_FOR_ROWS`` of the memory that the workers have now; a worker without a limit
-    has room for anything. Rows that do not fit are computed again whenever they are needed, for example from files. So
-    are all rows where there is no cluster. Results are the same. Rows that the user keeps on the workers stay there.
+    Rows are kept at home if they take at most ``SHARE_FOR_ROWS`` of the memory that the workers have now; a worker
+    without a limit has room for anything. Otherwise they are computed there again whenever they are needed, for example
+    from files. So are all rows where there is no cluster, or no worker yet. Results are the same. Rows that the user
+    keeps on the workers stay there.
     """
     chunks = readers[0].row_chunks
     for reader in readers:
         reader.array, reader.row_chunks = reader.array.rechunk({0: chunks}), chunks
-    if not has_cluster():
-        return
-    limits = _memory_limits()
-    arrays = {reader.array.name: reader.array for reader in readers}
-    if all(limits) and sum(map(_bytes_of, arrays.values())) > SHARE_FOR_ROWS * sum(limits):
+    limits = _memory_limits() if has_cluster() else []
+    if not limits:
         return
     import dask
 
-    kept = dict(zip(arrays, dask.persist(*arrays.values(), optimize_graph=False), strict=True))
+    arrays, homes = place_chunks({reader.array.name: reader.array for reader in readers})
+    if not all(limits) or sum(map(_bytes_of, arrays.values())) <= SHARE_FOR_ROWS * sum(limits):
+        arrays = dict(zip(arrays, dask.persist(*arrays.values(), optimize_graph=False), strict=True))
     for reader in readers:
-        reader.array = kept[reader.array.name]
+        reader.array, reader.homes = arrays[reader.array.name], homes
+
+
+def place_chunks(arrays: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the arrays with tasks that run at the home of their chunk, and the homes.
+
+    Otherwise the scheduler would read rows anywhere and send them to their coefficients. Tasks that several chunks need
+    may run anywhere, and all may if a home is gone.
+    """
+    from dask.core import get_dependencies
+    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+    from dask.utils import ensure_dict
+    from distributed import futures_of
+
+    row_chunks = next(iter(arrays.values())).chunks[0]
+    graphs = {name: ensure_dict(array.dask) for name, array in arrays.items()}
+    users: dict[Any, set[int]] = {}
+    for name, graph in graphs.items():
+        for number in range(len(row_chunks)):
+            waiting: list[Any] = [(name, number, 0)]
+            while waiting:
+                key = waiting.pop()
+                if key in graph and number not in users.setdefault(key, set()):
+                    users[key].add(number)
+                    waiting.extend(get_dependencies(graph, key))
+    homes = _homes(row_chunks, users, futures_of(list(arrays.values())))
+    home_of = {key: [homes[min(numbers)]] for key, numbers in users.items() if len(numbers) == 1}
+    annotations = {"workers": home_of.__getitem__, "allow_other_workers": True}
+    placed = {}
+    for name, graph in graphs.items():
+        own = MaterializedLayer({key: graph[key] for key in graph if key in home_of}, annotations=annotations)
+        shared = MaterializedLayer({key: graph[key] for key in graph if key in users and key not in home_of})
+        layers = HighLevelGraph(
+            {name: own, f"shared-{name}": shared}, {name: {f"shared-{name}"}, f"shared-{name}": set()}
+        )
+        array = arrays[name]
+        placed[name] = type(array)(layers, name, array.chunks, dtype=array.dtype, meta=array._meta)
+    return placed, homes
+
+
+def _homes(row_chunks: Sequence[int], users: dict[Any, set[int]], futures: Sequence[Any]) -> list[str]:
+    """Return a worker for every chunk: the one that has a part of it, or its share in the order of the rows.
+
+    Sums of neighbours are merged first, so neighbours should be at one place.
+    """
+    from distributed import default_client, wait
+
+    threads = default_client().nthreads()
+    ends = np.cumsum(list(threads.values())) / sum(threads.values()) * sum(row_chunks)
+    middles = np.cumsum(row_chunks) - np.array(row_chunks) / 2
+    workers = list(threads)
+    homes = [workers[place] for place in np.searchsorted(ends, middles)]
+    wait(futures)
+    for key, holders in (default_client().who_has(futures) if futures else {}).items():
+        if holders and len(users.get(key, ())) == 1:
+            homes[min(users[key])] = next(iter(holders))
+    return homes
 
 
 def has_cluster() -> bool:
