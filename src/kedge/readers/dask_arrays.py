@@ -89,39 +89,45 @@ def place_chunks(arrays: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     Otherwise the scheduler would read rows anywhere and send them to their coefficients. Tasks that several chunks need
     may run anywhere, and all may if a home is gone.
     """
-    from dask.core import get_dependencies
     from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
     from dask.utils import ensure_dict
     from distributed import futures_of
 
     row_chunks = next(iter(arrays.values())).chunks[0]
-    graphs = {name: ensure_dict(array.dask) for name, array in arrays.items()}
-    users: dict[Any, set[int]] = {}
-    for name, graph in graphs.items():
-        for number in range(len(row_chunks)):
-            waiting: list[Any] = [(name, number, 0)]
-            while waiting:
-                key = waiting.pop()
-                if key in graph and number not in users.setdefault(key, set()):
-                    users[key].add(number)
-                    waiting.extend(get_dependencies(graph, key))
-    homes = _homes(row_chunks, users, futures_of(list(arrays.values())))
-    home_of = {key: [homes[min(numbers)]] for key, numbers in users.items() if len(numbers) == 1}
+    graph = ensure_dict(HighLevelGraph.merge(*(array.dask for array in arrays.values())))
+    chunk_of = _chunks_of_tasks(graph, {(name, i, 0): i for name in arrays for i in range(len(row_chunks))})
+    homes = _homes(row_chunks, chunk_of, futures_of(list(arrays.values())))
+    home_of = {key: [homes[chunk]] for key, chunk in chunk_of.items() if chunk is not None}
     annotations = {"workers": home_of.__getitem__, "allow_other_workers": True}
+    own = MaterializedLayer({key: graph[key] for key in home_of}, annotations=annotations)
+    shared = MaterializedLayer({key: graph[key] for key, chunk in chunk_of.items() if chunk is None})
     placed = {}
-    for name, graph in graphs.items():
-        own = MaterializedLayer({key: graph[key] for key in graph if key in home_of}, annotations=annotations)
-        shared = MaterializedLayer({key: graph[key] for key in graph if key in users and key not in home_of})
-        layers = HighLevelGraph(
-            {name: own, f"shared-{name}": shared}, {name: {f"shared-{name}"}, f"shared-{name}": set()}
-        )
-        array = arrays[name]
+    for name, array in arrays.items():
+        rest = f"shared-{name}"
+        layers = HighLevelGraph({name: own, rest: shared}, {name: {rest}, rest: set()})
         placed[name] = type(array)(layers, name, array.chunks, dtype=array.dtype, meta=array._meta)
     return placed, homes
 
 
-def _homes(row_chunks: Sequence[int], users: dict[Any, set[int]], futures: Sequence[Any]) -> list[str]:
-    """Return a worker for every chunk: the one that has a part of it, or its share in the order of the rows.
+def _chunks_of_tasks(graph: dict[Any, Any], chunks: dict[Any, int]) -> dict[Any, int | None]:
+    """Return the chunk that every task is for: the one that needs it in the fewest steps, None if several do."""
+    from dask.core import get_dependencies
+
+    found: dict[Any, int | None] = dict(chunks)
+    last = dict(found)
+    while last:
+        reached: dict[Any, int | None] = {}
+        for key, chunk in last.items():
+            for needed in get_dependencies(graph, key):
+                if needed in graph and needed not in found:
+                    reached[needed] = chunk if reached.get(needed, chunk) == chunk else None
+        found.update(reached)
+        last = reached
+    return found
+
+
+def _homes(row_chunks: Sequence[int], chunk_of: dict[Any, int | None], futures: Sequence[Any]) -> list[str]:
+    """Return a worker for every chunk: the one that has it, or else its share in the order of the rows.
 
     Sums of neighbours are merged first, so neighbours should be at one place.
     """
@@ -134,8 +140,9 @@ def _homes(row_chunks: Sequence[int], users: dict[Any, set[int]], futures: Seque
     homes = [workers[place] for place in np.searchsorted(ends, middles)]
     wait(futures)
     for key, holders in (default_client().who_has(futures) if futures else {}).items():
-        if holders and len(users.get(key, ())) == 1:
-            homes[min(users[key])] = next(iter(holders))
+        chunk = chunk_of.get(key)
+        if holders and chunk is not None:
+            homes[chunk] = next(iter(holders))
     return homes
 
 
