@@ -1,5 +1,7 @@
 """Rows drawn block by block, so that a file of any size can be written."""
 
+import os
+
 import numpy as np
 
 N_CLUSTERS = 10
@@ -69,3 +71,11 @@ def read_blocks(path):
         size = min(ROWS_DRAWN, n_rows - start)
         offset = stored.offset + start * n_features * stored.itemsize
         yield np.fromfile(path, stored.dtype, size * n_features, offset=offset).reshape(size, n_features)
+
+
+def forget(path):
+    """Drop a file from the cache of the system, where it lets us."""
+    if hasattr(os, "posix_fadvise"):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -135,7 +135,7 @@ def status_bytes(name):
 
 def run_alone(path, out, *options):
     """Run this program on the file in a process of its own; return its figures, its end and the checkpoint's size."""
-    forget(path)
+    data.forget(path)
     command = [sys.executable, "-m", "benchmarks.scale.hundred_million", "--file", str(path), "--out", str(out)]
     most = 0
     with subprocess.Popen([*command, *options]) as process:
@@ -146,14 +146,6 @@ def run_alone(path, out, *options):
         raise RuntimeError(f"the process on {path} ended with code {process.returncode}")
     found = json.loads(out.with_suffix(".json").read_text()) if process.returncode == 0 else None
     return found, most
-
-
-def forget(path):
-    """Drop a file from the cache of the system, where it lets us."""
-    if hasattr(os, "posix_fadvise"):
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def bytes_in(folder):

@@ -119,7 +119,7 @@ def test_the_program_of_disagreements_runs():
     assert "LEFT OUT" not in run_quick("disagreements", of="paper")
 
 
-@pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "billion", "command_line", "hundred_million"])
+@pytest.mark.parametrize("name", ["out_of_core", "dask_traffic", "ten_billion", "command_line", "hundred_million"])
 def test_benchmarks_of_scale_run(name):
     run_quick(name, of="scale")
 
