@@ -34,13 +34,14 @@ TIMED_ROWS, QUICK_ROWS = 200_000, 4_000
 STORED_BYTES, QUICK_BYTES = 1e9, 4e6
 EMPTY_CHUNKS, QUICK_CHUNKS = 200, 8
 ROWS_OF_EMPTY = 10
+REPEATS = 3
 GB = 1e9
 NOTES = f"""
 1e10 rows of {N_FEATURES} float32 features in chunks of {CHUNK_BYTES / 1e6:.0f} MB; {N_WORKERS} workers of one thread.
-Measured here: rows per second of a pass on one thread, with rows in memory; how fast one thread reads a Zarr array from
-this disk, compressed as Zarr does unless told otherwise and dropped from the system's cache; the sizes of pickled states
-and sums; and what a chunk costs beside its rows: a pass over chunks of {ROWS_OF_EMPTY} rows on a cluster of two worker
-processes, divided by the number of chunks. Assumed:
+Measured here: rows per second of a first pass on one thread, rows in memory; how fast one thread reads a Zarr array
+from this disk, compressed as Zarr does unless told otherwise and dropped from the system's cache; the sizes of pickled
+states and sums; and what a chunk costs beside its rows: a pass over chunks of {ROWS_OF_EMPTY} rows on a cluster of two
+worker processes, divided by the number of chunks, the median of {REPEATS}. Assumed:
 - Workers have equal shares of the rows, and each is as quick as one thread of this machine. Each reads as quickly as
   one thread here, also while the others read.
 - Reading, solving and what a chunk costs come one after the other. What a chunk costs counts in full for the one
@@ -65,13 +66,12 @@ def problems(anchors):
 
 
 def solve_rows(rows, state):
-    """Return seconds of a pass over rows in memory on one thread, bytes of weights per row, and bytes of the sums."""
+    """Return seconds of a first pass over rows on one thread, bytes of weights per row, and bytes of the sums."""
     source = ArraySource([rows], [ViewScaling("none")])
     blocks = cut_rows(len(rows), rows_per_block(state.n_columns, source.bytes_per_row))
     engine = BlockEngine(source, blocks, 1)
     with one_thread_per_library():
-        engine.run_pass(partial(solve_block, PassState(state.problems)))  # weights to begin with
-        seconds, summary = measure.timed(engine.run_pass, partial(solve_block, state))
+        seconds, summary = measure.timed(engine.run_pass, partial(solve_block, PassState(state.problems)))
     graph = engine.graph(None)
     kept = graph.data.nbytes + graph.indices.nbytes + graph.indptr.nbytes
     return seconds, kept / len(rows), len(pickle.dumps(summary))
@@ -103,8 +103,8 @@ def seconds_per_chunk(folder, state, n_chunks, share):
         settle_views(views.arrays)
         engine = DaskEngine(ArraySource(views.arrays, [ViewScaling("none")]), ROWS_OF_EMPTY)
         engine.run_pass(partial(solve_block, PassState(state.problems)))
-        seconds, _ = measure.timed(engine.run_pass, partial(solve_block, state))
-    return seconds / n_chunks
+        seconds = [measure.timed(engine.run_pass, partial(solve_block, state))[0] for _ in range(REPEATS)]
+    return float(np.median(seconds)) / n_chunks
 
 
 def model(seconds_per_row, per_chunk, sums, state, read=0.0):
