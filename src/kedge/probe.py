@@ -66,6 +66,7 @@ class Trial:
     kept: Results  # By the fit, until its end.
     written: Results  # By what is done with the model.
     anchors: AnchorPlan  # Of all rows.
+    is_exact: bool
     sets_per_tried: int  # Anchor sets of all rows for each one that was tried.
     n_near: int | None
 
@@ -89,7 +90,7 @@ class RowsInMemory:
         if size == self.n_rows:
             return self._views, []
         numbers = np.linspace(0, self.n_rows - 1, size).astype(np.intp)
-        self.n_bytes = size * sum(_row_bytes(array) for array in self._views.arrays)
+        self.n_bytes = max(self.n_bytes, size * sum(_row_bytes(array) for array in self._views.arrays))
         observed = None if self._views.observed is None else self._views.observed[numbers]
         return Views([array[numbers] for array in self._views.arrays], self._views.names, observed), []
 
@@ -208,6 +209,7 @@ def run_trials(
 ) -> Iterator[Trial]:
     """Yield fits of samples, each larger than the one before, as long as there is time."""
     size = min(_smallest_sample(estimator, rows.n_rows), rows.most)
+    time_scaling(estimator, rows, -(-size // 2))  # The first call of anything takes longer.
     while True:
         started = perf_counter()
         yield _fit_sample(estimator, rows, size, then, deadline)
@@ -215,6 +217,24 @@ def run_trials(
         if size == rows.most or growth * size < min(LEAST_GROWTH * size, rows.most):
             return
         size = min(int(min(growth, GROWTH) * size), rows.most)
+
+
+def time_scaling(estimator: AnchorGraphClusterer, rows: RowsInMemory | RowsOnDisk, size: int) -> float:
+    """Return the seconds until a sample is checked and scaled."""
+    started = perf_counter()
+    with warnings.catch_warnings(), one_thread_per_library():
+        warnings.simplefilter("ignore")
+        views, _ = rows.sample(estimator, size)
+        estimator._prepare(views, _standing_for(views, rows.n_rows))
+    return perf_counter() - started
+
+
+def _standing_for(views: Views, n_rows: int) -> Views:
+    """Return views that say they have more rows; their mask is repeated."""
+    observed = views.observed
+    if observed is not None:
+        observed = observed[np.arange(n_rows) % len(observed)]
+    return _Whole(views.arrays, views.names, observed, total=n_rows)
 
 
 def _fit_sample(
@@ -238,11 +258,7 @@ def _fit_sample(
         views, stages.held = rows.sample(estimator, size)
         if estimator.checkpoint is not None:
             fit_identity(estimator, views)
-        observed = views.observed
-        if observed is not None:
-            observed = observed[np.arange(rows.n_rows) % size]
-        whole = _Whole(views.arrays, views.names, observed, total=rows.n_rows)
-        source, scalings, plan = estimator._prepare(views, whole)
+        source, scalings, plan = estimator._prepare(views, _standing_for(views, rows.n_rows))
         tried = plan.anchors
         if rows.n_rows <= MOST_REBUILT_ROWS and tried.n_near is None:
             # Here a single anchor set takes so long that the others have to be left out.
@@ -273,6 +289,7 @@ def _fit_sample(
         kept,
         written,
         plan.anchors,
+        plan.exact,
         len(plan.anchors.sizes) // len(tried.sizes),
         found["n_near_"],
     )

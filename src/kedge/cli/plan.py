@@ -6,11 +6,13 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+import numpy as np
 from sklearn import config_context
 
 from kedge.cli import run_folder
 from kedge.cli.fit import model_of, rows_of, working_memory
 from kedge.cli.run_folder import Options
+from kedge.engines.local import StoredGraph
 from kedge.optional_libraries import load_library
 from kedge.planning import Around, FitEstimate, plan_fit
 from kedge.plots.layer_tree import layers_of
@@ -50,7 +52,12 @@ def plan_run(
         with tempfile.TemporaryDirectory() as folder:
             run_folder.write_results(Path(folder), replace(files, row_names=names), model, layers)
             size = sum(file.stat().st_size for file in Path(folder).iterdir())
-        return Results(sum(layer.labels.nbytes for layer in layers), size)
+        memory = sum(layer.labels.nbytes for layer in layers)
+        if isinstance(model.graph_, StoredGraph):  # It is saved from memory.
+            graph = model.graph_.to_csr()
+            memory += 2 * (graph.data.nbytes + graph.indices.nbytes + graph.indptr.nbytes)
+            memory += np.asarray(model.embedding_).nbytes
+        return Results(memory, size)
 
     around = Around(before or {}, scratch_bytes, {WRITING: write})
     estimate: FitEstimate = plan_fit(model_of(files, parameters), rows_of(files), files.observed, around)
