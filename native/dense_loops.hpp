@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace kedge {
 
@@ -14,6 +15,19 @@ inline constexpr std::size_t kTileRows = 4;
 
 // Rows that a worker solves together.
 inline constexpr std::size_t kBlockRows = 4 * kTileRows;
+
+// Entries that scans look at together.
+inline constexpr std::size_t kScanLanes = 32;
+
+template <class T>
+struct Scans {
+    // The first place from `begin` on whose value is not above `limit` (a NaN is not), or `count`.
+    std::size_t (*first_at_most)(const T* values, std::size_t begin, std::size_t count, T limit);
+
+    // The lowest value at the places that leave each remainder by kScanLanes (output), as far as there are whole rounds
+    // of kScanLanes; `count` is at least that.
+    void (*lowest_of_lanes)(const T* values, std::size_t count, T* lowest);
+};
 
 struct DenseLoops {
     // out = base + sum_k weights[k] * matrix[rows[k], :], `count` terms; out (output) and base have `width` entries.
@@ -51,11 +65,20 @@ struct DenseLoops {
     // The sum of squared differences; once that exceeds `limit`, any number between `limit` and it.
     float (*squared_distance)(const float* left, const float* right, std::size_t count, float limit);
 
-    // The first place from `begin` on whose value is not above `limit` (a NaN is not), or `count`.
-    std::size_t (*first_at_most)(const float* values, std::size_t begin, std::size_t count, float limit);
-
     // The lowest of at least one value.
     float (*lowest)(const float* values, std::size_t count);
+
+    Scans<float> floats;
+    Scans<double> doubles;
+
+    template <class T>
+    const Scans<T>& scans() const {
+        if constexpr (std::is_same_v<T, float>) {
+            return floats;
+        } else {
+            return doubles;
+        }
+    }
 };
 
 // The best loops this processor can run.

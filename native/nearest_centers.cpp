@@ -19,9 +19,9 @@ class Search {
         square_ = std::numeric_limits<float>::infinity();
         if (label >= 0) look_at(static_cast<std::size_t>(label));
         // The centre of the lowest bound is nearly always close, and so makes the limit tight from the start.
-        look_at(loops.first_at_most(bounds, 0, n_centers_, loops.lowest(bounds, n_centers_)));
+        look_at(loops.floats.first_at_most(bounds, 0, n_centers_, loops.lowest(bounds, n_centers_)));
         std::size_t j = 0;
-        while ((j = loops.first_at_most(bounds, j, n_centers_, square_)) < n_centers_) look_at(j++);
+        while ((j = loops.floats.first_at_most(bounds, j, n_centers_, square_)) < n_centers_) look_at(j++);
         label = label_;
         square = square_;
     }

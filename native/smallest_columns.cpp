@@ -1,18 +1,13 @@
 #include "smallest_columns.hpp"
 
+#include <algorithm>
+#include <limits>
+
+#include "dense_loops.hpp"
+
 namespace kedge {
 
 namespace {
-
-// Entries compared with the largest of those kept before any of them is looked at alone: nearly always none is smaller.
-constexpr std::size_t stride = 16;
-
-template <class T>
-bool any_below(const T* values, T limit) {
-    int found = 0;
-    for (std::size_t place = 0; place < stride; ++place) found |= values[place] < limit;
-    return found != 0;
-}
 
 template <class T>
 void insert(T value, std::size_t column, std::size_t count, std::int32_t* columns, T* smallest) {
@@ -25,18 +20,32 @@ void insert(T value, std::size_t column, std::size_t count, std::int32_t* column
     columns[place] = static_cast<std::int32_t>(column);
 }
 
+// A value that at least `count` entries do not exceed: the largest of the `count` smallest minima of lanes.
+template <class T>
+T upper_limit(const T* values, std::size_t width, std::size_t count) {
+    if (count > kScanLanes / 2 || width < 2 * kScanLanes) return std::numeric_limits<T>::infinity();
+    T lowest[kScanLanes], smallest[kScanLanes];
+    std::int32_t lanes[kScanLanes];
+    loops.scans<T>().lowest_of_lanes(values, width, lowest);
+    std::fill(smallest, smallest + count, std::numeric_limits<T>::infinity());
+    for (std::size_t lane = 0; lane < kScanLanes; ++lane) {
+        if (lowest[lane] < smallest[count - 1]) insert(lowest[lane], lane, count, lanes, smallest);
+    }
+    return smallest[count - 1];
+}
+
 template <class T>
 void scan_row(const T* values, std::size_t width, std::size_t count, std::int32_t* columns, T* smallest) {
-    std::size_t column = 0;
-    for (; column < count; ++column) insert(values[column], column, column + 1, columns, smallest);
-    for (; column + stride <= width; column += stride) {
-        if (!any_below(values + column, smallest[count - 1])) continue;
-        for (std::size_t own = column; own < column + stride; ++own) {
-            if (values[own] < smallest[count - 1]) insert(values[own], own, count, columns, smallest);
+    const auto first_at_most = loops.scans<T>().first_at_most;
+    T limit = upper_limit(values, width, count);
+    std::size_t taken = 0;
+    for (std::size_t column = 0; (column = first_at_most(values, column, width, limit)) < width; ++column) {
+        if (taken < count) {
+            insert(values[column], column, ++taken, columns, smallest);
+        } else if (values[column] < smallest[count - 1]) {
+            insert(values[column], column, count, columns, smallest);
         }
-    }
-    for (; column < width; ++column) {
-        if (values[column] < smallest[count - 1]) insert(values[column], column, count, columns, smallest);
+        if (taken == count) limit = smallest[count - 1];
     }
 }
 

@@ -110,11 +110,10 @@ def _fit_rows(
     problems = build_problems(sets.views, sets.sizes, sets.n_near, weights, ridge, plan.locality, signed)
     setting = _Setting(source, plan, sets, prior, layout, unit, ridge)
     state = PassState(problems)
-    n_columns = state.n_columns
     progress.begin("iteration 1", source.n_rows)
     engine = choose_engine(
         source,
-        n_columns,
+        sum(problem.row_entries for problem in problems),
         plan.n_threads,
         scratch_folder=plan.scratch_folder,
         checkpoint=plan.checkpoint,

@@ -195,8 +195,10 @@ class FittedAnchorGraph:
             rows = slice(0, source.n_rows)
             with one_thread_per_library():
                 return function(RowBlock(rows, source.read(rows), observed=source.observed(rows))).astype(dtype)
-        n_columns = len(self.row_map_) * (2 if self.signed else 1)
-        engine = choose_engine(source, n_columns, threads_for(self.n_jobs))
+        row_entries = len(self.row_map_) * (2 if self.signed else 1)
+        if self.n_near_ is not None:
+            row_entries = self.n_near_ * len(self.anchor_set_sizes_)
+        engine = choose_engine(source, row_entries, threads_for(self.n_jobs))
         try:
             with one_thread_per_library():
                 return engine.per_row(function, width=width, dtype=dtype, with_views=True)

@@ -104,7 +104,7 @@ class PassSummary:
 # With a larger share of nonzeros than this, a dense product is faster than a sparse one.
 _DENSE_SHARE = 0.1
 # With more columns than this the joint Gram matrix is kept sparse: most pairs of anchors share no row.
-MOST_DENSE_COLUMNS = 1_000
+MOST_DENSE_COLUMNS = 500
 
 
 @dataclass(frozen=True)

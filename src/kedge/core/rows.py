@@ -51,6 +51,11 @@ class RowProblem:
         """Number of columns of the coefficients: one per anchor, two if anchors are mirrored."""
         return len(self.grams[0])
 
+    @property
+    def row_entries(self) -> int:
+        """Number of entries of its linear term that a row holds while it is solved."""
+        return self.n_columns
+
     def with_weights(self, weights: Sequence[float]) -> "RowProblem":
         """Return the problem with other view weights."""
         return replace(self, weights=tuple(float(w) for w in weights), _hessians={})
@@ -139,8 +144,7 @@ class NearProblem:
     2014).
     """
 
-    factors: tuple[NDArray[Any], ...]  # -2 w_v A_v in the dtype of the rows.
-    offsets: tuple[NDArray[Any], ...]  # w_v |a_vj|^2.
+    factors: tuple[NDArray[Any], ...]  # -2 w_v A_v in the dtype of the rows, with w_v |a_vj|^2 as the last column.
     weights: tuple[float, ...]  # w_v.
     n_near: int  # How many anchors each row is joined to: fewer than there are, or the only one.
     ridge: float = 0.0
@@ -149,7 +153,12 @@ class NearProblem:
     @property
     def n_columns(self) -> int:
         """Number of columns of the coefficients."""
-        return len(self.offsets[0])
+        return len(self.factors[0])
+
+    @property
+    def row_entries(self) -> int:
+        """Number of distances that a row keeps; all others are dropped a few rows at a time."""
+        return self.n_near
 
     def solve(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> tuple[sparse.csr_array, float]:
         """Return the weights of a block of rows, and the sum of their weighted squared distances."""
@@ -175,16 +184,16 @@ class NearProblem:
 
         The squared norm of the row is left out of the distances; it does not change their order.
         """
-        n_rows, dtype = views[0].shape[0], self.offsets[0].dtype
+        n_rows, dtype = views[0].shape[0], self.factors[0].dtype
         held = max(1, min(_DISTANCES_HELD // self.n_columns, n_rows))
-        # The two buffers are reused: fresh memory would cost more than the products themselves.
-        total, term = (np.empty((held, self.n_columns), dtype) for _ in range(2))
+        # The buffer is reused: fresh memory would cost more than the products themselves.
+        total = np.empty((held, self.n_columns), dtype)
         columns, nearest = np.empty((n_rows, count), dtype=np.int32), np.empty((n_rows, count), dtype)
         for start in range(0, n_rows, held):
             rows = slice(start, min(start + held, n_rows))
-            own = None if observed is None else observed[rows]
-            self._fill_distances([view[rows] for view in views], own, total, term)
             distances = total[: rows.stop - start]
+            own = None if observed is None else observed[rows]
+            self._fill_distances([view[rows] for view in views], own, distances)
             if count == 1:
                 columns[rows, 0] = distances.argmin(axis=1)
                 nearest[rows] = np.take_along_axis(distances, columns[rows], axis=1)
@@ -192,35 +201,33 @@ class NearProblem:
                 columns[rows], nearest[rows] = smallest_columns(distances, count)
         return columns, nearest
 
-    def _fill_distances(
-        self, views: list[View], observed: NDArray[np.bool_] | None, total: NDArray[Any], term: NDArray[Any]
-    ) -> None:
-        """Write the distances of some rows into the first rows of ``total``; ``term`` is a second buffer."""
-        n_rows = views[0].shape[0]
-        into = total[:n_rows]
+    def _fill_distances(self, views: list[View], observed: NDArray[np.bool_] | None, distances: NDArray[Any]) -> None:
+        """Write the distances of some rows; a dense view takes a single product."""
         counted = [number for number, weight in enumerate(self.weights) if weight != 0.0]
         for number in counted:
-            view, factor, offset = views[number], self.factors[number], self.offsets[number]
+            view, factor = views[number], self.factors[number]
+            present = np.ones((len(distances), 1), factor.dtype)
+            if observed is not None:
+                present = observed[:, [number]].astype(factor.dtype)
+            into = distances if number == counted[0] else np.empty_like(distances)
             if sparse.issparse(view):
-                into[...] = view @ factor.T
+                into[...] = view @ factor[:, :-1].T
+                into += present * factor[:, -1]
             else:
-                np.matmul(view, factor.T, out=into)
-            into += offset if observed is None else np.where(observed[:, [number]], offset, offset.dtype.type(0))
+                np.matmul(np.hstack([view, present]), factor.T, out=into)
             if number != counted[0]:
-                total[:n_rows] += into
-            into = term[:n_rows]
+                distances += into
 
 
 def build_near_problem(
     anchors: Sequence[NDArray[np.floating[Any]]], weights: Sequence[float], n_near: int
 ) -> NearProblem:
     """Set up the search among one anchor set, given per view."""
-    factors = tuple(np.ascontiguousarray(a * a.dtype.type(-2.0 * w)) for a, w in zip(anchors, weights, strict=True))
-    offsets = tuple(
-        (w * np.einsum("ij,ij->i", a, a, dtype=np.float64)).astype(a.dtype)
+    factors = tuple(
+        np.column_stack([a * a.dtype.type(-2.0 * w), w * np.einsum("ij,ij->i", a, a, dtype=np.float64)]).astype(a.dtype)
         for a, w in zip(anchors, weights, strict=True)
     )
-    return NearProblem(factors, offsets, tuple(map(float, weights)), max(1, min(n_near, len(anchors[0]) - 1)))
+    return NearProblem(factors, tuple(map(float, weights)), max(1, min(n_near, len(anchors[0]) - 1)))
 
 
 # A range of rows, or row numbers in any order.

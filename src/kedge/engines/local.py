@@ -25,22 +25,22 @@ Result = TypeVar("Result")
 
 # Entries of the linear terms of a block: small enough to stay in cache, large enough to hide the cost of a call.
 BLOCK_ENTRIES = 1 << 18
-FEWEST_ROWS, MOST_ROWS = 256, 16384
+FEWEST_ROWS, MOST_ROWS = 256, 4096
 # Blocks of rows that are in memory at a time, at most: read ahead, being solved, and copies while they are scaled.
 _BLOCKS_IN_MEMORY = 8
 # Rows of a finished graph that are looked at together.
 _GRAPH_ROWS = 1 << 16
 
 
-def rows_per_block(n_columns: int, bytes_per_row: int = 0) -> int:
+def rows_per_block(row_entries: int, bytes_per_row: int = 0) -> int:
     """Return how many rows are solved together; it depends on the problem alone, so threads cannot change sums.
 
-    Blocks of very wide rows are shorter, so that those in work stay within scikit-learn's ``working_memory``; sums then
+    ``row_entries`` is how many entries of its linear term each row holds while it is solved. Blocks of very wide rows are shorter, so that those in work stay within scikit-learn's ``working_memory``; sums then
     differ in their last bits.
     """
-    # Every block brings a Gram matrix of n_columns^2 entries, which must not cost more than its rows.
-    fewest = max(FEWEST_ROWS, n_columns)
-    wanted = min(max(BLOCK_ENTRIES // max(n_columns, 1), fewest), MOST_ROWS)
+    # Every block brings a Gram matrix of the square of these, which must not cost more than its rows.
+    fewest = max(FEWEST_ROWS, row_entries)
+    wanted = max(min(BLOCK_ENTRIES // max(row_entries, 1), MOST_ROWS), fewest)
     budget = int(get_config()["working_memory"] * 2**20) // _BLOCKS_IN_MEMORY
     return max(1, min(wanted, budget // max(bytes_per_row, 1)))
 
@@ -358,7 +358,7 @@ class GraphRows:
 
 def choose_engine(
     source: RowSource,
-    n_columns: int,
+    row_entries: int,
     n_threads: int,
     *,
     scratch_folder: str | Path | None = None,
@@ -366,7 +366,7 @@ def choose_engine(
     on_rows: Callable[[int], None] | None = None,
 ) -> Engine:
     """Return the engine for these rows: in memory, out of core or Dask; with a checkpoint, it records its passes."""
-    step = rows_per_block(n_columns, source.bytes_per_row)
+    step = rows_per_block(row_entries, source.bytes_per_row)
     if source.on_dask:
         if checkpoint is not None:
             raise ValueError("checkpoint is for rows on one machine; with Dask arrays, leave it None")
