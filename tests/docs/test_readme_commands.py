@@ -46,7 +46,7 @@ def ran(tmp_path_factory):
 
 
 def test_every_command_of_kedge_is_among_them(ran):
-    assert set(ran[1]) == {"fit", "predict", "report", "compare", "doctor"}
+    assert set(ran[1]) == {"fit", "plan", "predict", "report", "compare", "doctor"}
 
 
 def test_the_folder_of_the_run_holds_what_the_readme_lists(ran):
