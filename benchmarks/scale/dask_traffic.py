@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+import dask
 import dask.array
 import numpy as np
 import zarr
@@ -33,13 +34,14 @@ by the counter of the loopback interface, so with the messages of the scheduler,
 with heartbeats.
 
 First two worker processes and rows that are drawn on the workers. They stay with the worker that drew them, but for the
-sample that anchors are chosen from, before the first pass, and for what Dask's scheduler may move to an idle worker.
+sample that anchors are chosen from, before the first pass. Dask's work stealing is off, because it sends a chunk to an
+idle worker now and then, whatever the program.
 """
 STORED_NOTES = """
-The same with rows in a Zarr array. "held": they fit into the memory of the workers, so they are read once. "read
-again": kedge is told that they do not fit, so every pass reads them where the weights of their rows are. This machine
-has two processors, which the scheduler and this program share with the workers, so four workers cannot be faster than
-two.
+The same with rows in a Zarr array, and with work stealing, which Dask has on. "held": the rows fit into the memory of
+the workers, so they are read once. "read again": kedge is told that they do not fit, so every pass reads them where the
+weights of their rows are. This machine has two processors, which the scheduler and this program share with the workers,
+so four workers cannot be faster than two.
 """
 
 
@@ -94,10 +96,14 @@ def print_traffic(client, sizes, chunk_of):
 
 
 @contextmanager
-def cluster_of(n_workers):
+def cluster_of(n_workers, stealing=True):
     """Yield the client of a cluster of worker processes with one thread each."""
     options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with LocalCluster(**options) as cluster, Client(cluster) as client:
+    with (
+        dask.config.set({"distributed.scheduler.work-stealing": stealing}),
+        LocalCluster(**options) as cluster,
+        Client(cluster) as client,
+    ):
         yield client
 
 
@@ -137,7 +143,7 @@ def main():
     measure.start_run("Dask: seconds and bytes of a pass", quick)
     print(NOTES.strip() + "\n", flush=True)
     sizes, chunk = (QUICK_SIZES, QUICK_CHUNK) if quick else (SIZES, FIXED_CHUNK)
-    with cluster_of(2) as client:
+    with cluster_of(2, stealing=False) as client:
         print(f"{N_CHUNKS} chunks whatever the number of rows", flush=True)
         found = print_traffic(client, sizes, lambda n_rows: -(-n_rows // N_CHUNKS))
         rows, growth = sizes[-1] / sizes[0], found[-1, 1] / max(found[0, 1], 1)

@@ -20,7 +20,7 @@ from kedge.core.driver_step import EmbeddingPenalty
 from kedge.core.rows import build_near_problem, build_row_problem, mean_squared_norm
 from kedge.core.scaling import ViewScaling
 from kedge.engines.dask_engine import DaskEngine
-from kedge.engines.local import BlockEngine, cut_rows, rows_per_block
+from kedge.engines.local import choose_engine
 from kedge.inputs import Views
 from kedge.kernels.selection import one_thread_per_library
 from kedge.readers import dask_arrays
@@ -68,8 +68,7 @@ def problems(anchors):
 def solve_rows(rows, state):
     """Return seconds of a first pass over rows on one thread, bytes of weights per row, and bytes of the sums."""
     source = ArraySource([rows], [ViewScaling("none")])
-    blocks = cut_rows(len(rows), rows_per_block(state.n_columns, source.bytes_per_row))
-    engine = BlockEngine(source, blocks, 1)
+    engine = choose_engine(source, sum(problem.row_entries for problem in state.problems), 1)
     with one_thread_per_library():
         seconds, summary = measure.timed(engine.run_pass, partial(solve_block, PassState(state.problems)))
     graph = engine.graph(None)

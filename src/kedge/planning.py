@@ -35,7 +35,6 @@ from kedge.probe import (
     Trial,
     rows_of,
     run_trials,
-    time_scaling,
     usual_anchors,
 )
 from kedge.sgl import SGL
@@ -46,8 +45,6 @@ _USUAL_WORK = 1 << 28
 # A fit is worth a probe from so many numbers on that are read or compared: a quarter of a minute on two cores. Fits
 # with a structure penalty have about so many passes.
 _WORTH_A_PROBE, _USUAL_PASSES = 4e9, 10
-# What labels add for a row is at most such a share of what a pass does.
-_LABELS_OF_A_PASS = 0.25
 # With which power of the anchor sets parts grow, where only one of several sets is tried: the last one decomposes a
 # matrix of all anchors.
 _GROWTH_WITH_SETS = {ANCHORS: 1.0, PASSES: 1.0, COMMUNITIES: 0.5, LABELS: 2.0}
@@ -185,8 +182,7 @@ def plan_fit(
     estimator._check_counts(rows.n_rows)
     trials = list(run_trials(estimator, rows, around.then, begun + PROBE_SECONDS))
     last, taken = trials[-1], peak.read()
-    before = _before_the_last(estimator, rows, trials)
-    kept, written = (_extended_results(last, before, which, rows.n_rows) for which in ("kept", "written"))
+    kept, written = _extended_results(trials, rows.n_rows, isinstance(estimator.n_clusters, str))
     in_trial = int(last.kept.memory + last.written.memory)
     work = _USUAL_WORK if taken is None else max(taken - rows.n_bytes - in_trial, 0)
     memory = {
@@ -196,7 +192,7 @@ def plan_fit(
     }
     # Samples settle after about as many passes as all rows do, but time may have been over before.
     n_passes = max(trial.n_passes for trial in trials)
-    parts = _extended_seconds(last, before, rows.n_rows, n_passes)
+    parts = _extended_seconds(trials, rows.n_rows, n_passes)
     parts[SCALING] += rows.seconds
     parts = dict(around.seconds) | parts
     is_coarse = last.anchors.n_near is not None and last.n_near is None
@@ -222,40 +218,17 @@ def may_take_long(estimator: AnchorGraphClusterer, n_rows: int, n_features: int)
     return n_rows * (n_features + n_anchors * (_USUAL_PASSES if is_repeated else 1)) > _WORTH_A_PROBE
 
 
-@dataclass(frozen=True)
-class Before:
-    """What is known of a smaller sample than the last one."""
-
-    n_rows: int
-    seconds: dict[str, float]
-    results: dict[str, Results]
-
-
-def _before_the_last(estimator: AnchorGraphClusterer, rows: Any, trials: list[Trial]) -> Before:
-    """Return the sample before the last; if there was no time for two, only half of the last is scaled."""
-    if len(trials) > 1:
-        one = trials[-2]
-        return Before(one.n_rows, one.seconds, {"kept": one.kept, "written": one.written})
-    last = trials[0]
-    half = -(-last.n_rows // 2)
-    if last.n_rows == rows.n_rows:  # Then nothing has to be extended.
-        return Before(half, {}, {})
-    smaller, larger = (min(time_scaling(estimator, rows, size) for _ in range(2)) for size in (half, last.n_rows))
-    return Before(half, {SCALING: last.seconds[SCALING] - max(larger - smaller, 0.0)}, {})
+def _extended(own: float, earlier: float | None, trials: list[Trial], n_rows: int) -> float:
+    """Go on to all rows: along a line through the last two samples, or in proportion to the only one."""
+    slope = own / trials[-1].n_rows
+    if earlier is not None:
+        slope = min(slope, max(own - earlier, 0.0) / (trials[-1].n_rows - trials[-2].n_rows))
+    return own + slope * (n_rows - trials[-1].n_rows)
 
 
-def _slope(own: float, earlier: float | None, last: Trial, before: Before) -> float:
-    """Return what a row more adds: along a line through the last two samples, or in proportion to the only one."""
-    slope = own / last.n_rows
-    return slope if earlier is None else min(slope, max(own - earlier, 0.0) / (last.n_rows - before.n_rows))
-
-
-def _extended_seconds(last: Trial, before: Before, n_rows: int, n_passes: int) -> dict[str, float]:
-    slopes = {name: _slope(own, before.seconds.get(name), last, before) for name, own in last.seconds.items()}
-    if not last.is_exact:
-        # Most of the time of labels belongs to the anchors, which a single sample does not tell from that of its rows.
-        slopes[LABELS] = min(slopes[LABELS], _LABELS_OF_A_PASS * slopes[PASSES])
-    parts = {name: own + slopes[name] * (n_rows - last.n_rows) for name, own in last.seconds.items()}
+def _extended_seconds(trials: list[Trial], n_rows: int, n_passes: int) -> dict[str, float]:
+    last, before = trials[-1], trials[-2].seconds if len(trials) > 1 else {}
+    parts = {name: _extended(own, before.get(name), trials, n_rows) for name, own in last.seconds.items()}
     # Anchors come from a sample of bounded size, which may be larger than that of the probe.
     sampled = _rows_for_anchors(last.anchors)
     parts[ANCHORS] = last.seconds[ANCHORS] * min(n_rows, sampled) / min(last.n_rows, sampled)
@@ -277,13 +250,16 @@ def _rows_for_anchors(anchors: AnchorPlan) -> int:
     return FINE_ROWS_PER_ANCHOR * size if is_fine else max(LEAST_SAMPLE, ROWS_PER_ANCHOR * size)
 
 
-def _extended_results(last: Trial, before: Before, which: str, n_rows: int) -> Results:
-    own, earlier = getattr(last, which), before.results.get(which)
-    found = []
-    for name in ("memory", "disk"):
-        slope = _slope(getattr(own, name), None if earlier is None else getattr(earlier, name), last, before)
-        found.append(getattr(own, name) + slope * (n_rows - last.n_rows))
-    return Results(*found)
+def _extended_results(trials: list[Trial], n_rows: int, finds_clusters: bool) -> tuple[Results, Results]:
+    """Return what the fit keeps, and what is written after it."""
+    # If the data decide on the number of clusters, samples may have more or fewer than all rows.
+    memory, disk = (max(getattr(trial.kept, name) / trial.n_rows for trial in trials) for name in ("memory", "disk"))
+    last, before = trials[-1].written, trials[-2].written if len(trials) > 1 and not finds_clusters else None
+    written = Results(
+        _extended(last.memory, None if before is None else before.memory, trials, n_rows),
+        _extended(last.disk, None if before is None else before.disk, trials, n_rows),
+    )
+    return Results(memory * n_rows, disk * n_rows), written
 
 
 def _notes(

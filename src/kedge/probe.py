@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from time import perf_counter
 from typing import Any
 
@@ -33,6 +33,8 @@ from kedge.readers.excerpts import HeldRows, read_excerpt
 
 # How long the probe may take, and by how much samples grow: less than the second number is not worth another sample.
 PROBE_SECONDS, GROWTH, LEAST_GROWTH = 2.0, 4, 1.5
+# If the first sample took no longer, there is a second one in any case.
+SECONDS_OF_FIRST = 1.5
 # Rows of the first sample where the graph of the rows themselves is cut.
 FEW_ROWS = 1_500
 # Rows of the first sample at most, unless there are more anchors.
@@ -66,7 +68,6 @@ class Trial:
     kept: Results  # By the fit, until its end.
     written: Results  # By what is done with the model.
     anchors: AnchorPlan  # Of all rows.
-    is_exact: bool
     sets_per_tried: int  # Anchor sets of all rows for each one that was tried.
     n_near: int | None
 
@@ -207,26 +208,30 @@ class _Stages(Progress):
 def run_trials(
     estimator: AnchorGraphClusterer, rows: RowsInMemory | RowsOnDisk, then: Mapping[str, Action], deadline: float
 ) -> Iterator[Trial]:
-    """Yield fits of samples, each larger than the one before, as long as there is time."""
+    """Yield fits of samples, each larger than the one before, as long as there is time.
+
+    A line needs two of them, so the second may end a little late.
+    """
     size = min(_smallest_sample(estimator, rows.n_rows), rows.most)
-    time_scaling(estimator, rows, -(-size // 2))  # The first call of anything takes longer.
-    while True:
+    _scale_sample(estimator, rows, -(-size // 2))  # The first call of anything takes longer.
+    for number in count():
         started = perf_counter()
         yield _fit_sample(estimator, rows, size, then, deadline)
-        growth = (deadline - perf_counter()) / (perf_counter() - started)
-        if size == rows.most or growth * size < min(LEAST_GROWTH * size, rows.most):
+        taken = perf_counter() - started
+        growth = min((deadline - perf_counter()) / taken, GROWTH)
+        if number == 0 and taken <= SECONDS_OF_FIRST:
+            growth = max(growth, LEAST_GROWTH)
+        larger = min(int(growth * size), rows.most)
+        if larger <= size or larger < min(int(LEAST_GROWTH * size), rows.most):
             return
-        size = min(int(min(growth, GROWTH) * size), rows.most)
+        size = larger
 
 
-def time_scaling(estimator: AnchorGraphClusterer, rows: RowsInMemory | RowsOnDisk, size: int) -> float:
-    """Return the seconds until a sample is checked and scaled."""
-    started = perf_counter()
+def _scale_sample(estimator: AnchorGraphClusterer, rows: RowsInMemory | RowsOnDisk, size: int) -> None:
     with warnings.catch_warnings(), one_thread_per_library():
         warnings.simplefilter("ignore")
         views, _ = rows.sample(estimator, size)
         estimator._prepare(views, _standing_for(views, rows.n_rows))
-    return perf_counter() - started
 
 
 def _standing_for(views: Views, n_rows: int) -> Views:
@@ -271,9 +276,9 @@ def _fit_sample(
         seconds = dict.fromkeys(parts, 0.0)
         waits = dict(seconds)
         for name, ((begun, waited), (end, waited_then)) in zip(parts, pairwise(stages.marks), strict=True):
-            count = n_passes if name == PASSES else 1
-            seconds[name] += (end - begun) / count
-            waits[name] += (waited_then - waited) / count
+            times = n_passes if name == PASSES else 1
+            seconds[name] += (end - begun) / times
+            waits[name] += (waited_then - waited) / times
         kept, written = _results_of(found, bool(stages.held), estimator.checkpoint is not None), Results(0, 0)
         estimator._keep(found, scalings)
         for name, action in then.items():
@@ -289,7 +294,6 @@ def _fit_sample(
         kept,
         written,
         plan.anchors,
-        plan.exact,
         len(plan.anchors.sizes) // len(tried.sizes),
         found["n_near_"],
     )

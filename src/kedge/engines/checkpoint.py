@@ -29,7 +29,7 @@ _GRAM_PARTS = ("gram_data", "gram_indices", "gram_indptr")
 _BEGUN = "begun-pass.npz"
 SECONDS_BETWEEN_RECORDS = 10.0
 # After a multiple of so many blocks, the tree of sums is short, and so is the record.
-BLOCKS_BETWEEN_RECORDS = 64
+BLOCKS_BETWEEN_RECORDS = 16
 
 
 class CheckpointStore(ScratchStore):

@@ -35,8 +35,9 @@ _GRAPH_ROWS = 1 << 16
 def rows_per_block(row_entries: int, bytes_per_row: int = 0) -> int:
     """Return how many rows are solved together; it depends on the problem alone, so threads cannot change sums.
 
-    ``row_entries`` is how many entries of its linear term each row holds while it is solved. Blocks of very wide rows are shorter, so that those in work stay within scikit-learn's ``working_memory``; sums then
-    differ in their last bits.
+    ``row_entries`` is how many entries of its linear term each row holds while it is solved. Blocks of very wide rows
+    are shorter, so that those in work stay within scikit-learn's ``working_memory``; sums then differ in their last
+    bits.
     """
     # Every block brings a Gram matrix of the square of these, which must not cost more than its rows.
     fewest = max(FEWEST_ROWS, row_entries)
