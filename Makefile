@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEMO := demo
 BUILD_INPUTS := CMakeLists.txt pyproject.toml $(wildcard native/*)
+CPP_FOLDERS := native tests/native benchmarks/instructions
+CPP_SOURCES := $(wildcard $(foreach folder,$(CPP_FOLDERS),$(folder)/*.cpp $(folder)/*.hpp $(folder)/*.inc))
 
 .PHONY: demo test check browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines bench-quality \
 	bench-communities bench-few-labels bench-paper docs sanitize clean
@@ -48,16 +50,18 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(wildcard native/*.cpp native/*.hpp native/*.inc tests/native/*.cpp tests/native/*.hpp)
+	$(BIN)/clang-format --dry-run --Werror $(CPP_SOURCES)
 	$(BIN)/codespell
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(wildcard native/*.cpp native/*.hpp native/*.inc tests/native/*.cpp tests/native/*.hpp)
+	$(BIN)/clang-format -i $(CPP_SOURCES)
 
+# Rows per second of the row solver, then instruction counts, which need valgrind but no idle machine.
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.row_solver
+	$(BIN)/python -m benchmarks.instructions
 
 # Clustering beside its rivals; quarter of an hour for speed, minutes for the others.
 bench-clustering: $(INSTALLED)

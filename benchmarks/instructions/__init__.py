@@ -1,0 +1,1 @@
+"""Instructions of the hot compiled routines on fixed problems: the same on an idle machine and on a busy one."""
