@@ -154,6 +154,22 @@ void define(nb::module_& module) {
             return nb::make_tuple(columns, smallest);
         },
         "values"_a.noconvert(), "count"_a);
+    module.def(
+        "join_weights",
+        [](const nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& columns,
+           const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& smallest) {
+            const std::size_t rows = columns.shape(0), count = columns.shape(1) - 1;
+            auto joined = new_array<std::int32_t>({rows, count});
+            auto weights = new_array<T>({rows, count});
+            double value = 0.0;
+            {
+                const nb::gil_scoped_release unlocked;
+                value =
+                    kedge::join_weights<T>(columns.data(), smallest.data(), rows, count, joined.data(), weights.data());
+            }
+            return nb::make_tuple(joined, weights, value);
+        },
+        "columns"_a.noconvert(), "smallest"_a.noconvert());
 }
 
 using Floats = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;

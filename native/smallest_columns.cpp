@@ -59,6 +59,37 @@ void smallest_columns(const T* values, std::size_t rows, std::size_t width, std:
     }
 }
 
+template <class T>
+double join_weights(const std::int32_t* columns, const T* smallest, std::size_t rows, std::size_t count,
+                    std::int32_t* joined, T* weights) {
+    double value = 0.0;
+    for (std::size_t row = 0; row < rows; ++row) {
+        const T last = smallest[count];
+        T total{0};
+        for (std::size_t j = 0; j < count; ++j) total += last - smallest[j];
+        for (std::size_t j = 0; j < count; ++j) {
+            const T weight = total > T{0} ? (last - smallest[j]) / total : T{1} / static_cast<T>(count);
+            value += static_cast<double>(weight) * static_cast<double>(smallest[j]);
+            std::size_t place = j;
+            for (; place > 0 && joined[place - 1] > columns[j]; --place) {
+                joined[place] = joined[place - 1];
+                weights[place] = weights[place - 1];
+            }
+            joined[place] = columns[j];
+            weights[place] = weight;
+        }
+        columns += count + 1;
+        smallest += count + 1;
+        joined += count;
+        weights += count;
+    }
+    return value;
+}
+
+template double join_weights<float>(const std::int32_t*, const float*, std::size_t, std::size_t, std::int32_t*, float*);
+template double join_weights<double>(const std::int32_t*, const double*, std::size_t, std::size_t, std::int32_t*,
+                                     double*);
+
 template void smallest_columns<float>(const float*, std::size_t, std::size_t, std::size_t, std::int32_t*, float*);
 template void smallest_columns<double>(const double*, std::size_t, std::size_t, std::size_t, std::int32_t*, double*);
 

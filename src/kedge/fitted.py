@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kedge.core.block_step import ColumnLayout, PassState, RowBlock, column_layout, solve_rows_alone
 from kedge.core.driver_step import EmbeddingPenalty, spread_over_columns
 from kedge.core.labels import cluster_coordinates, nearest_center, vote_over_views
-from kedge.core.rows import NearProblem, RowProblem, build_problems, mirrored, nearest_weights
+from kedge.core.rows import NearProblem, RowProblem, build_problems, join_to_nearest, mirrored
 from kedge.core.scaling import ViewScaling
 from kedge.engines.local import GraphRows, choose_engine
 from kedge.few_labels import rows_worth_a_label
@@ -25,6 +26,9 @@ from kedge.layers import Layers, ShareLabels, label_by_shares
 from kedge.parameters import threads_for
 from kedge.readers.arrays import ArraySource
 
+# What embeds the new rows of each fitted estimator, beside what it was made of: setting it up takes longer than a row.
+# It is no attribute, because it follows from them, and prediction must not change an estimator.
+_EMBEDDERS: WeakKeyDictionary[Any, tuple[tuple[Any, ...], "RowEmbedder"]] = WeakKeyDictionary()
 # New rows that are not worth cutting into blocks.
 _ROWS_ALONE = 1 << 8
 
@@ -147,7 +151,6 @@ class FittedAnchorGraph:
         return label_by_shares(GraphRows(self.graph_), layers, layout, int(n_clusters))[2]
 
     def _predict_views(self, views: Views, n_clusters: int | None = None, return_confidence: bool = False) -> Any:
-        check_is_fitted(self)
         source = self._source(views, self._scalings())
         if self.predict_with == "graph" or n_clusters is not None:
             asked = n_clusters is not None and n_clusters != self.n_clusters_
@@ -206,6 +209,14 @@ class FittedAnchorGraph:
             engine.close()
 
     def _embedder(self) -> "RowEmbedder":
+        """Return what embeds new rows; it is set up once per fit."""
+        made_of = (self.row_map_, self.embedding_anchors_, self.penalty_targets_)
+        known = _EMBEDDERS.get(self)
+        if known is None or any(one is not other for one, other in zip(known[0], made_of, strict=True)):
+            known = _EMBEDDERS[self] = made_of, self._build_embedder()
+        return known[1]
+
+    def _build_embedder(self) -> "RowEmbedder":
         weights, anchors = self.problem_weights_.tolist(), self._from_per_view(self.embedding_anchors_)
         sizes = self.anchor_set_sizes_.tolist()
         problem = (weights, self.ridge_, self.locality_, self.signed)
@@ -249,7 +260,7 @@ class RowEmbedder:
         """Return the coefficients of these rows; coefficients in the block are ignored."""
         near = [problem for problem in self.problems if isinstance(problem, NearProblem)]
         if near:
-            return nearest_weights(near, block.views, block.observed)
+            return join_to_nearest(near, block.views, block.observed)[0]
         block = RowBlock(slice(0, block.views[0].shape[0]), block.views, observed=block.observed)
         coefficients = solve_rows_alone(PassState(self.problems), block, n_threads)
         if self.penalty is not None:

@@ -4,11 +4,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from kedge.clusterer import AnchorGraphClusterer, checked_anchor_array
 from kedge.core.view_weights import ViewWeighting
-from kedge.inputs import Views, check_matrix
+from kedge.inputs import Views, check_matrix, require_fit
 from kedge.parameters import SGL_RULES, checked_fit
 
 
@@ -261,7 +260,7 @@ class SGL(AnchorGraphClusterer):
     def _read(self, X: Any, reset: bool) -> Views:
         """Check X, which must have the features of the fit unless ``reset`` is set."""
         if not reset:
-            check_is_fitted(self)
+            require_fit(self)
         return Views([check_matrix(self, X, reset=reset)], ("X",))
 
     def _weighting(self, prior: NDArray[np.float64], gamma: float) -> ViewWeighting:

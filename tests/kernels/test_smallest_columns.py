@@ -1,4 +1,4 @@
-"""The smallest entries of every row: the compiled search and its NumPy twin."""
+"""The smallest entries of every row, and the weights that follow: the compiled search and its NumPy twin."""
 
 import numpy as np
 import pytest
@@ -35,3 +35,28 @@ def test_kernels_agree_on_many_columns(dtype, count):
     for columns, smallest in results:
         np.testing.assert_array_equal(columns, results[0][0])
         np.testing.assert_array_equal(smallest, results[0][1])
+
+
+@given(arrays(np.float64, SHAPES, elements=COARSE), st.data(), st.sampled_from([np.float32, np.float64]))
+@settings(max_examples=examples(200))
+def test_kernels_give_the_same_weights(values, data, dtype):
+    values = np.hstack([values, values[:, :1]]).astype(dtype)  # at least two columns
+    count = data.draw(st.integers(2, values.shape[1]))
+    columns, smallest = choose_kernel("reference").smallest_columns(values, count)
+    expected, weights, value = choose_kernel("reference").join_weights(columns, smallest)
+    # All but the last value of a row get weight, in proportion to how far they are below it.
+    by_hand = np.zeros(values.shape)
+    np.put_along_axis(by_hand, columns, (smallest[:, -1:] - smallest).astype(np.float64), axis=1)
+    totals = by_hand.sum(axis=1)
+    spread = np.zeros(values.shape)
+    np.put_along_axis(spread, expected, weights.astype(np.float64), axis=1)
+    np.testing.assert_allclose(
+        spread[totals > 0], (by_hand.T / np.where(totals > 0, totals, 1)).T[totals > 0], rtol=1e-6
+    )
+    for name in available_kernels():
+        found, own, own_value = choose_kernel(name).join_weights(columns, smallest)
+        assert (found.dtype, own.dtype) == (np.int32, dtype)
+        np.testing.assert_array_equal(found, expected)
+        # Sums of few numbers in another order differ in the last bits.
+        np.testing.assert_allclose(own, weights, rtol=4 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(own_value, value, rtol=1e-6, atol=1e-6)

@@ -37,7 +37,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kedge.anchors.kmeans import LEAST_SAMPLE, ROWS_PER_ANCHOR
 from kedge.anchors.several_views import choose_view_anchors
 from kedge.core.lloyd import first_distinct, lloyd_rounds
-from kedge.core.rows import RowSource, View, build_near_problem, sample_rows
+from kedge.core.rows import RowSource, View, build_near_problem, join_to_nearest, sample_rows
 from kedge.kernels.selection import one_thread_per_library
 from kedge.user_warnings import warn_convergence
 
@@ -235,7 +235,7 @@ def _falls_apart(
     assert sets.n_near is not None
     rows = sample_rows(source.n_rows, ROWS_FOR_PIECES, random_state)
     problem = build_near_problem(sets.each()[0], prior.tolist(), sets.n_near)
-    weights = problem.solve(source.read(rows), source.observed(rows))[0]
+    weights = join_to_nearest([problem], source.read(rows), source.observed(rows))[0]
     piece_of = connected_components(weights.T @ weights, directed=False)[1]
     rows_in = np.sort(np.bincount(piece_of[weights.indices[weights.indptr[:-1]]]))[::-1]
     return bool(rows_in[n_clusters:].sum() > MOST_LEFT_OUT * len(rows))

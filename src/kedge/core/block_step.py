@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kedge.core.rows import NearProblem, Pattern, RowProblem, View, join_sets
+from kedge.core.rows import NearProblem, Pattern, RowProblem, View, join_sets, join_to_nearest
 from kedge.kernels import RowSolution, RowSums, solve_rows
 
 Array = NDArray[np.float64]
@@ -118,19 +118,20 @@ class RowBlock:
 
 
 @dataclass(frozen=True)
-class _ProblemSolution:
+class _Solution:
+    """The coefficients of a block on one anchor set, or joined on several, and sums of them."""
+
     coefficients: sparse.csr_array
-    gram: NDArray[np.float64] | None
+    gram: NDArray[np.float64] | None  # None if it was not summed on the way.
     column_sums: NDArray[np.float64]
-    view_values: NDArray[np.float64]
+    view_values: NDArray[np.float64]  # A row per set if there are several.
 
 
 def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[sparse.csr_array, PassSummary]:
     """Solve the rows of a block; return their new coefficients and the sums over them."""
-    coefficients, solved = _solve_sets(state, block, n_threads)
-    n_sets = len(solved)
-    gram = solved[0].gram if state.n_columns <= MOST_DENSE_COLUMNS and n_sets == 1 else None
-    if gram is None:
+    solved = _solve_sets(state, block, n_threads)
+    coefficients, gram = solved.coefficients, solved.gram
+    if gram is None or state.n_columns > MOST_DENSE_COLUMNS:
         gram = joint_gram(coefficients)
     change = None
     if state.want_change:
@@ -140,8 +141,8 @@ def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[
     return coefficients, PassSummary(
         n_rows=n_rows,
         gram=gram,
-        column_sums=np.concatenate([s.column_sums for s in solved]) / n_sets,
-        view_values=np.array([s.view_values for s in solved]),
+        column_sums=solved.column_sums,
+        view_values=solved.view_values,
         squared_norms=np.array([squared_norm(view) for view in block.views]),
         row_counts=np.full(n_views, float(n_rows)) if block.observed is None else block.observed.sum(axis=0) * 1.0,
         change_gram=change,
@@ -150,21 +151,27 @@ def solve_block(state: PassState, block: RowBlock, n_threads: int = 1) -> tuple[
 
 def solve_rows_alone(state: PassState, block: RowBlock, n_threads: int = 1) -> sparse.csr_array:
     """Solve the rows of a block; return their coefficients alone."""
-    return _solve_sets(state, block, n_threads)[0]
+    return _solve_sets(state, block, n_threads).coefficients
 
 
-def _solve_sets(state: PassState, block: RowBlock, n_threads: int) -> tuple[sparse.csr_array, list["_ProblemSolution"]]:
+def _solve_sets(state: PassState, block: RowBlock, n_threads: int) -> _Solution:
     """Solve the rows against every anchor set and join the coefficients."""
+    near = [problem for problem in state.problems if isinstance(problem, NearProblem)]
+    if near:
+        return _join_nearest(near, block)
     pulls = None if state.penalty is None else state.penalty.linear_terms(block.rows, block.coefficients)
     solved = []
     for problem, columns in zip(state.problems, state.column_ranges(), strict=True):
-        if isinstance(problem, NearProblem):
-            solved.append(_join_nearest(problem, block))
-            continue
+        assert isinstance(problem, RowProblem)
         start = None if block.coefficients is None else block.coefficients[:, columns]
         pull = None if pulls is None else pulls[:, columns]
         solved.append(_solve_problem(problem, block, pull, start, n_threads))
-    return join_sets([one.coefficients for one in solved]), solved
+    return _Solution(
+        join_sets([one.coefficients for one in solved]),
+        solved[0].gram if len(solved) == 1 else None,
+        np.concatenate([one.column_sums for one in solved]) / len(solved),
+        np.array([one.view_values for one in solved]),
+    )
 
 
 def _solve_problem(
@@ -173,7 +180,7 @@ def _solve_problem(
     pull: NDArray[Any] | None,
     start: sparse.csr_array | None,
     n_threads: int,
-) -> _ProblemSolution:
+) -> _Solution:
     """Solve one anchor set; the values returned leave the structure penalty out."""
     terms = problem.view_terms(block.views, block.observed)
     linear = problem.weighted(terms)
@@ -186,7 +193,7 @@ def _solve_problem(
     values = np.array(inner)
     for number, gram in enumerate(problem.grams):
         values[number] += np.vdot(gram, _gram_of_view(coefficients, sums.gram, block.observed, number))
-    return _ProblemSolution(coefficients, sums.gram, sums.column_sums, values)
+    return _Solution(coefficients, sums.gram, sums.column_sums, values)
 
 
 def _gram_of_view(
@@ -243,14 +250,13 @@ def _inner_product(linear: NDArray[Any], coefficients: sparse.csr_array) -> floa
     return float(np.dot(linear[rows, coefficients.indices].astype(np.float64), coefficients.data.astype(np.float64)))
 
 
-def _join_nearest(problem: NearProblem, block: RowBlock) -> _ProblemSolution:
-    """Join rows to their nearest anchors; the value is the weighted sum of squared distances."""
-    coefficients, value = problem.solve(block.views, block.observed)
-    weights = coefficients.data.astype(np.float64)
-    column_sums = np.bincount(coefficients.indices, weights, problem.n_columns).astype(np.float64)
-    values = np.zeros(len(block.views))
-    values[0] = value
-    return _ProblemSolution(coefficients, None, column_sums, values)
+def _join_nearest(problems: Sequence[NearProblem], block: RowBlock) -> _Solution:
+    """Join rows to their nearest anchors; the value of a set is its weighted sum of squared distances."""
+    joined, values = join_to_nearest(problems, block.views, block.observed)
+    column_sums = np.bincount(joined.indices, joined.data, joined.shape[1]).astype(np.float64)
+    view_values = np.zeros((len(problems), len(block.views)))
+    view_values[:, 0] = values
+    return _Solution(joined, None, column_sums, view_values)
 
 
 def joint_gram(coefficients: sparse.csr_array) -> Any:

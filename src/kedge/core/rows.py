@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.random import sample_without_replacement
 
 from kedge.kernels import PreparedHessian
-from kedge.kernels.selection import smallest_columns
+from kedge.kernels.selection import join_weights, smallest_columns
 
 Array = NDArray[np.float64]
 # A block of rows of one view: an ndarray or a CSR array. SciPy's sparse arrays carry no types.
@@ -160,22 +160,17 @@ class NearProblem:
         """Number of distances that a row keeps; all others are dropped a few rows at a time."""
         return self.n_near
 
-    def solve(self, views: Sequence[View], observed: NDArray[np.bool_] | None) -> tuple[sparse.csr_array, float]:
-        """Return the weights of a block of rows, and the sum of their weighted squared distances."""
+    def join(
+        self, views: Sequence[View], observed: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int32], NDArray[Any], float]:
+        """Return the columns of each row's anchors, their weights, and the sum of weights times squared distances.
+
+        All rows have ``n_near`` weights.
+        """
         columns, nearest = self.nearest(views, observed, min(self.n_near + 1, self.n_columns))
         if self.n_columns == 1:  # a second anchor, just as far, that gets no weight
             columns, nearest = np.repeat(columns, 2, axis=1), np.repeat(nearest, 2, axis=1)
-        weights = nearest[:, -1:] - nearest[:, :-1]
-        totals = weights.sum(axis=1, keepdims=True)
-        # Anchors that are all at the same distance share the row equally.
-        even = nearest.dtype.type(1.0 / self.n_near)
-        weights = np.where(totals > 0, weights / np.where(totals > 0, totals, 1), even)
-        order = np.argsort(columns[:, :-1], axis=1)
-        indices = np.take_along_axis(columns[:, :-1], order, axis=1)
-        data = np.take_along_axis(weights, order, axis=1)
-        starts = np.arange(0, len(data) * self.n_near + 1, self.n_near)
-        found = sparse.csr_array((data.ravel(), indices.ravel(), starts), shape=(len(data), self.n_columns))
-        return found, float(np.vdot(weights.astype(np.float64), nearest[:, :-1].astype(np.float64)))
+        return join_weights(columns, nearest)
 
     def nearest(
         self, views: Sequence[View], observed: NDArray[np.bool_] | None, count: int
@@ -336,8 +331,16 @@ def join_sets(coefficients: Sequence[sparse.csr_array]) -> sparse.csr_array:
     return joined
 
 
-def nearest_weights(
+def join_to_nearest(
     problems: Sequence[NearProblem], views: Sequence[View], observed: NDArray[np.bool_] | None
-) -> sparse.csr_array:
-    """Join rows to their nearest anchors in every set."""
-    return join_sets([problem.solve(views, observed)[0] for problem in problems])
+) -> tuple[sparse.csr_array, list[float]]:
+    """Join rows to their nearest anchors in every set; return the weights, and the value of each problem."""
+    parts = [problem.join(views, observed) for problem in problems]
+    starts = np.cumsum([0, *(problem.n_columns for problem in problems)]).tolist()
+    columns = np.hstack([own + np.int32(start) for (own, _, _), start in zip(parts, starts, strict=False)])
+    weights = np.hstack([own for _, own, _ in parts])
+    if len(parts) > 1:
+        weights /= weights.dtype.type(len(parts))
+    ends = np.arange(0, columns.size + 1, columns.shape[1])
+    shape = (len(columns), starts[-1])
+    return sparse.csr_array((weights.ravel(), columns.ravel(), ends), shape=shape), [value for _, _, value in parts]

@@ -162,6 +162,9 @@ class Kernel:
     solve_rows: Callable[[PreparedHessian, FloatArray, RowMatrix | None, SolveOptions], RowSolution]
     #: Returns columns and values of the smallest entries of every row, ascending. Ties go to the first column.
     smallest_columns: Callable[[FloatArray, int], tuple[NDArray[np.int32], FloatArray]]
+    #: Joins rows to all but the last of these columns: returns the columns, ascending, weights that sum to one and are
+    #: proportional to the difference to the last value (equal if all are zero), and the sum of weights times values.
+    join_weights: Callable[[NDArray[np.int32], FloatArray], tuple[NDArray[np.int32], FloatArray, float]]
     #: Returns the communities of high modularity (Leiden) that a seed leads to, numbered by their first nodes.
     find_communities: Callable[[CommunityGraph, int], Labels]
     #: Merges the two communities that lose least modularity until one is left. Every node begins as its own.

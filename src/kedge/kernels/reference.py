@@ -172,10 +172,23 @@ def move_rows_between_sums(
             sums[before[row], first:last] -= rows[row, first:last]
 
 
+def join_weights(columns: NDArray[np.int32], smallest: FloatArray) -> tuple[NDArray[np.int32], FloatArray, float]:
+    """Join rows to all but the last of the columns; see the contract."""
+    columns, values = columns[:, :-1], smallest[:, :-1]
+    weights = smallest[:, -1:] - values
+    totals = weights.sum(axis=1, keepdims=True)
+    even = smallest.dtype.type(1) / smallest.dtype.type(values.shape[1])
+    weights = np.where(totals > 0, weights / np.where(totals > 0, totals, 1), even)
+    value = float(np.vdot(weights.astype(np.float64), values.astype(np.float64)))
+    rows, order = np.arange(len(columns))[:, None], np.argsort(columns, axis=1)
+    return columns[rows, order], weights[rows, order], value
+
+
 REFERENCE = Kernel(
     name="reference",
     solve_rows=solve_rows,
     smallest_columns=smallest_columns,
+    join_weights=join_weights,
     find_communities=reference_communities.find_communities,
     merge_communities=reference_communities.merge_communities,
     move_nodes=reference_communities.move_at_fixed_count,

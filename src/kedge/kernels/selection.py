@@ -81,6 +81,7 @@ def available_kernels() -> dict[str, Kernel]:
             name="compiled",
             solve_rows=_solve_rows,
             smallest_columns=_native.smallest_columns,
+            join_weights=_native.join_weights,
             find_communities=_labels_on_graph(_native.find_communities),
             merge_communities=_on_graph(_native.merge_communities),
             move_nodes=_labels_on_graph(_native.move_nodes),
@@ -110,8 +111,13 @@ def _warn_and_search(values: FloatArray, count: int) -> tuple[NDArray[np.int32],
     return choose_kernel().smallest_columns(values, count)
 
 
-# Anchors are searched again and again, so callers get the compiled routine itself. It takes arrays in C order.
+def _warn_and_join(columns: NDArray[np.int32], smallest: FloatArray) -> tuple[NDArray[np.int32], FloatArray, float]:
+    return choose_kernel().join_weights(columns, smallest)
+
+
+# Anchors are searched again and again, so callers get the compiled routines themselves. They take arrays in C order.
 smallest_columns = _warn_and_search if _problem else _native.smallest_columns
+join_weights = _warn_and_join if _problem else _native.join_weights
 
 
 def default_threads() -> int:
