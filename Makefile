@@ -9,7 +9,7 @@ CPP_FOLDERS := native tests/native benchmarks/instructions
 CPP_SOURCES := $(wildcard $(foreach folder,$(CPP_FOLDERS),$(folder)/*.cpp $(folder)/*.hpp $(folder)/*.inc))
 
 .PHONY: demo test check browser lint format bench bench-clustering bench-multi-view bench-scale bench-baselines bench-quality \
-	bench-communities bench-few-labels bench-paper docs sanitize clean
+	bench-communities bench-few-labels bench-anchors bench-paper docs sanitize clean
 .DELETE_ON_ERROR:
 
 # Python sources are picked up in place; a change of the C++ sources or of pyproject.toml builds and installs again.
@@ -93,6 +93,10 @@ bench-few-labels: $(INSTALLED)
 # Communities of neighbour graphs beside leidenalg and igraph; some minutes.
 bench-communities: $(INSTALLED)
 	$(BIN)/python -m benchmarks.communities
+
+# Thousands of k-means centres beside faiss, SuperKMeans and scikit-learn; some minutes.
+bench-anchors: $(INSTALLED)
+	$(BIN)/python -m benchmarks.anchors
 
 # The paper's tables and figures beside ours, in reproduction/; hours, but it goes on where it stopped.
 bench-paper: $(INSTALLED)
