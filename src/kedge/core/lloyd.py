@@ -8,6 +8,7 @@ centres whose bound is below the distance to the best one so far are looked at: 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,11 @@ from kedge.kernels.selection import choose_kernel
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
 
-# Bounds held at a time by each thread: few enough to stay in the cache, for a reasonable number of rows.
-_BOUNDS_HELD, _FEWEST_ROWS = 1 << 17, 256
+# Bounds held at a time by each thread: few enough to stay in the cache, for as many rows as make a product efficient.
+_BOUNDS_HELD, _FEWEST_ROWS = 1 << 17, 512
 _ROWS_SKETCHED = 512
 # Rows that the directions come from, and rows that show how many directions pay.
-_ROWS_FOR_DIRECTIONS, _ROWS_FOR_WIDTH = 2_000, 256
+_ROWS_FOR_DIRECTIONS, _ROWS_FOR_WIDTH = 2_000, 64
 # Numbers of directions that are considered: multiples of the step up to the most, and up to half of the features.
 _STEP, _MOST_DIRECTIONS = 8, 96
 # One distance takes as long as this many of equal length in a product of matrices, which reuses what is in the cache.
@@ -184,12 +185,19 @@ def _label_rows(
     kept = np.float32(1.0 - 2.0 * (centers.shape[1] + width + 4) * np.finfo(np.float32).eps)
     right = np.column_stack([-2 * space.entries(others, width), kept * others.lengths, np.ones_like(others.lengths)]).T
 
+    n_rows, held = max(_BOUNDS_HELD // len(centers), _FEWEST_ROWS), local()
+
     def label(block: slice) -> None:
         own = rows[block]
         left = np.column_stack([space.entries(own, width), np.ones_like(own.lengths), kept * own.lengths])
-        choose_kernel().nearest_centers(own.rows, centers, left @ right, labels[block])
+        if not hasattr(
+            held, "bounds"
+        ):  # Each thread uses its own again: fresh memory would cost more than the product.
+            held.bounds = np.empty((n_rows, len(centers)), dtype=np.float32)
+        bounds = np.matmul(left, right, out=held.bounds[: len(left)])
+        choose_kernel().nearest_centers(own.rows, centers, bounds, labels[block])
 
-    list(pool.map(label, gen_batches(len(labels), max(_BOUNDS_HELD // len(centers), _FEWEST_ROWS))))
+    list(pool.map(label, gen_batches(len(labels), n_rows)))
 
 
 def _evenly_spaced(n_rows: int, count: int) -> NDArray[np.intp]:
