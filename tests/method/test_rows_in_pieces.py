@@ -27,6 +27,13 @@ def test_rows_are_rebuilt_from_coarse_anchors(pieces):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+def test_coarse_anchors_are_not_blamed_on_rows_that_repeat(pieces):
+    X, _, _ = pieces
+    auto = count_anchors(5_000, 12, "auto", "auto", n_clusters=3)
+    model = SGL(3, n_anchors=auto.sizes[0], random_state=0).fit(X)  # a warning would be an error here
+    np.testing.assert_array_equal(model.anchor_set_sizes_, [15] * 4)
+
+
 @pytest.mark.parametrize("n_rows", [60, 900, 4_000, 4_001, 30_000, 1_000_000])
 @pytest.mark.parametrize("n_features", [4, 40])
 @pytest.mark.parametrize("is_sparse", [False, True])

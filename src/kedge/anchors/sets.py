@@ -209,7 +209,7 @@ def choose_anchor_sets(
         with ThreadPoolExecutor(at_a_time, initializer=one_thread_per_library) as pool:
             sets = list(pool.map(partial(choose_set, source, each, prior), plan.sizes, seeds))
     largest = max(len(one[0]) for one in sets)
-    if plan.asked_for is not None and largest < plan.asked_for:
+    if plan.asked_for is not None and largest < min(plan.asked_for, max(plan.sizes)):
         warn_convergence(
             f"X has only {largest} distinct rows, so n_anchors={plan.asked_for} became {largest}; lower n_anchors or "
             "leave it 'auto'"
