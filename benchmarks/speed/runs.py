@@ -15,7 +15,9 @@ from benchmarks.speed.rivals import METHODS
 from kedge.metrics import clustering_accuracy, nmi
 
 # A method whose first fit took longer gets no other.
-ONE_ROUND_FROM = 60.0
+ONE_ROUND_FROM = 30.0
+# After so many rounds, a method whose fits took longer than this in all gets no more.
+LEAST_ROUNDS, ENOUGH = 3, 15.0
 
 
 class FitFailed(Exception):
@@ -72,7 +74,7 @@ class Measurement:
 
     def _is_done(self, method, seed):
         by_seed = self.known.get(method, {})
-        return seed in by_seed or (0 in by_seed and _took_long(by_seed[0]))
+        return seed in by_seed or (0 in by_seed and _took_long(by_seed[0])) or _took_enough(by_seed)
 
     def _outcome(self, method, seed):
         """Return the figures of one run; the seconds are None if it was over the limit."""
@@ -97,6 +99,11 @@ class Measurement:
         self.known.setdefault(method, {})[seed] = run
         took = f"> {self.limit:g}" if run["seconds"] is None else f"{run['seconds']:.2f}"
         print(f"{self.name}: {method}, seed {seed}: {took} s", file=sys.stderr, flush=True)
+
+
+def _took_enough(by_seed):
+    seconds = [np.inf if run["seconds"] is None else run["seconds"] for run in by_seed.values()]
+    return len(seconds) >= LEAST_ROUNDS and sum(seconds) > ENOUGH
 
 
 def _took_long(run):

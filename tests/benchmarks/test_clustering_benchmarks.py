@@ -45,10 +45,11 @@ def test_scaling_prints_both_exponents():
     assert out.count("target <= 1.05") == 2
 
 
-def test_prediction_prints_ratio_and_agreement():
+def test_prediction_prints_rows_alone_ratios_and_agreement():
     out = run_quick("prediction")
     assert "equal labels" in out
-    assert "target >= 5" in out
+    assert out.count("a row alone: ") == 2
+    assert out.count("KNeighborsClassifier(1) over ours: ") == out.count("ours over the bare product: ") >= 4
 
 
 def test_subspaces_prints_all_rivals():

@@ -45,14 +45,14 @@ def test_blocks_give_the_sums_and_rows_of_the_whole_array(step, n_threads):
 @pytest.mark.parametrize("options", [{}, {"beta": 0.3}, {"structure": "exact"}, {"signed": True}])
 def test_threads_give_the_same_bits_and_blocks_the_same_labels(options, monkeypatch):
     rows = X[:200]
-    monkeypatch.setattr(block_rows, "MOST_ROWS", 64)
+    monkeypatch.setattr(block_rows, "rows_per_block", lambda *_: 64)
     several = [SGL(10, random_state=0, n_jobs=n, **options).fit(rows) for n in (1, 3)]
     for model in several[1:]:
         np.testing.assert_array_equal(model.labels_, several[0].labels_)
         np.testing.assert_array_equal(model.graph_.data, several[0].graph_.data)
         np.testing.assert_array_equal(model.objective_, several[0].objective_)
         np.testing.assert_array_equal(model.transform(rows), several[0].transform(rows))
-    monkeypatch.setattr(block_rows, "MOST_ROWS", 8192)
+    monkeypatch.setattr(block_rows, "rows_per_block", lambda *_: 8192)
     whole = SGL(10, random_state=0, **options).fit(rows)
     np.testing.assert_array_equal(whole.labels_, several[0].labels_)
     np.testing.assert_allclose(whole.graph_.toarray(), several[0].graph_.toarray(), atol=1e-10)

@@ -81,7 +81,7 @@ def test_several_views_go_on(tmp_path):
 @pytest.fixture
 def every_third_block(monkeypatch):
     """Record a pass after every third of its eight blocks."""
-    monkeypatch.setattr(local, "MOST_ROWS", 32)
+    monkeypatch.setattr(local, "rows_per_block", lambda *_: 32)
     monkeypatch.setattr(checkpoint, "BLOCKS_BETWEEN_RECORDS", 3)
     monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN_RECORDS", 0.0)
 
@@ -187,7 +187,8 @@ import os, signal, sys
 from kedge import SGL
 from kedge.engines import checkpoint, local
 from kedge.engines.stores import BlockFile
-local.MOST_ROWS, checkpoint.BLOCKS_BETWEEN_RECORDS, checkpoint.SECONDS_BETWEEN_RECORDS = 32, 1, 0.0
+local.rows_per_block = lambda *_: 32
+checkpoint.BLOCKS_BETWEEN_RECORDS, checkpoint.SECONDS_BETWEEN_RECORDS = 1, 0.0
 write, parts = BlockFile._write, []
 def torn(self, content):
     parts.append(content)
@@ -204,7 +205,7 @@ def test_a_process_killed_while_it_writes_a_block_loses_that_block_alone(tmp_pat
     np.save(tmp_path / "rows.npy", X)
     command = [sys.executable, "-c", KILLED_WHILE_WRITING, str(tmp_path / "rows.npy"), str(tmp_path / "checkpoint")]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    monkeypatch.setattr(local, "MOST_ROWS", 32)
+    monkeypatch.setattr(local, "rows_per_block", lambda *_: 32)
     done = count_blocks(monkeypatch)
     model = SGL(10, random_state=0, checkpoint=tmp_path / "checkpoint").fit(tmp_path / "rows.npy")
     assert len(done) == 8 - 5
@@ -218,7 +219,7 @@ from kedge import SGL
 from kedge.engines import local
 from kedge.engines.local import BlockEngine
 warnings.simplefilter("ignore")
-local.MOST_ROWS = 32  # many blocks, so that the kill comes in the middle of a pass
+local.rows_per_block = lambda *_: 32  # many blocks, so that the kill comes in the middle of a pass
 rows, folder = sys.argv[1:]
 run, passes = BlockEngine.run_pass, []
 BlockEngine.run_pass = lambda *arguments: (passes.append(1), run(*arguments))[1]
@@ -313,10 +314,8 @@ def test_a_seed_is_needed(tmp_path):
 
 
 def test_other_blocks_are_told_apart(tmp_path, monkeypatch):
-    from kedge.engines import local as block_rows
-
     unfinished(tmp_path)
-    monkeypatch.setattr(block_rows, "MOST_ROWS", 64)
+    monkeypatch.setattr(local, "rows_per_block", lambda *_: 64)
     with pytest.raises(ValueError, match="was made with other blocks of rows; set scikit-learn's working_memory"):
         SGL(10, checkpoint=tmp_path, **OPTIONS).fit(X)
 

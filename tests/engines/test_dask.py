@@ -194,8 +194,7 @@ def _kill_while_it_works(pid):
 
 
 def test_chunks_of_several_blocks(here, monkeypatch):
-    monkeypatch.setattr(block_rows, "MOST_ROWS", 32)
-    monkeypatch.setattr(block_rows, "FEWEST_ROWS", 32)
+    monkeypatch.setattr(block_rows, "rows_per_block", lambda *_: 32)
     options = {"n_anchors": 30, "beta": 0.5, "random_state": 0}
     assert_same(SGL(10, **options).fit(cut(X, 100)), SGL(10, **options).fit(X))
 

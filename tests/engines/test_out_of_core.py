@@ -22,7 +22,7 @@ X = load_digits(return_X_y=True)[0][:300]
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
     """Return the path of a file whose rows are solved in several blocks."""
-    monkeypatch.setattr(block_rows, "MOST_ROWS", 64)
+    monkeypatch.setattr(block_rows, "rows_per_block", lambda *_: 64)
     np.save(tmp_path / "rows.npy", X)
     return tmp_path / "rows.npy"
 

@@ -13,6 +13,8 @@ Labels = NDArray[np.int64]
 # For each group, the groups that must be in other clusters.
 Conflicts: TypeAlias = list[set[int]]
 
+# Digits of scores that count, relative to the largest.
+_DIGITS = 9
 # Choices that are tried before a search counts as failed.
 _MOST_TRIED = 20_000
 # Largest number of groups from which the ones at fault are singled out.
@@ -31,6 +33,8 @@ def place_groups(scores: NDArray[np.float64], apart: Conflicts, colouring: Label
     certain one. If a group has no cluster left, the choice before it is taken back. Where this takes too long, the
     clusters of ``colouring`` are used, matched to the scores.
     """
+    # The last digits depend on how rows are cut into blocks, and must not tell groups apart that have the same scores.
+    scores = np.round(scores / (np.abs(scores).max(initial=0.0) or 1.0), _DIGITS)
     chosen = np.asarray(scores.argmax(axis=1), dtype=np.int64)
     in_conflict = [group for group, others in enumerate(apart) if any(chosen[group] == chosen[o] for o in others)]
     if not in_conflict:
