@@ -34,7 +34,8 @@ def place_groups(scores: NDArray[np.float64], apart: Conflicts, colouring: Label
     clusters of ``colouring`` are used, matched to the scores.
     """
     # The last digits depend on how rows are cut into blocks, and must not tell groups apart that have the same scores.
-    scores = np.round(scores / (np.abs(scores).max(initial=0.0) or 1.0), _DIGITS)
+    largest = float(np.abs(scores).max(initial=0.0))
+    scores = np.asarray(np.round(scores / (largest or 1.0), _DIGITS))
     chosen = np.asarray(scores.argmax(axis=1), dtype=np.int64)
     in_conflict = [group for group, others in enumerate(apart) if any(chosen[group] == chosen[o] for o in others)]
     if not in_conflict:
