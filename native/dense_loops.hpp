@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace kedge {
@@ -20,13 +21,20 @@ inline constexpr std::size_t kBlockRows = 4 * kTileRows;
 inline constexpr std::size_t kScanLanes = 32;
 
 template <class T>
+inline constexpr T kInfinite = std::numeric_limits<T>::infinity();
+
+template <class T>
 struct Scans {
     // The first place from `begin` on whose value is not above `limit` (a NaN is not), or `count`.
     std::size_t (*first_at_most)(const T* values, std::size_t begin, std::size_t count, T limit);
 
-    // The lowest value at the places that leave each remainder by kScanLanes (output), as far as there are whole rounds
-    // of kScanLanes; `count` is at least that.
-    void (*lowest_of_lanes)(const T* values, std::size_t count, T* lowest);
+    // A value that at least `wanted` of the values do not exceed, and few others. `wanted` is at most kScanLanes, and
+    // `count` at least that.
+    T (*limit_of)(const T* values, std::size_t count, std::size_t wanted);
+
+    // Writes the places of all values that are not above `limit`, ascending, and returns how many there are; `places`
+    // has room for all.
+    std::size_t (*places_at_most)(const T* values, std::size_t count, T limit, std::int32_t* places);
 };
 
 struct DenseLoops {

@@ -1,7 +1,7 @@
 #include "smallest_columns.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <vector>
 
 #include "dense_loops.hpp"
 
@@ -20,32 +20,25 @@ void insert(T value, std::size_t column, std::size_t count, std::int32_t* column
     columns[place] = static_cast<std::int32_t>(column);
 }
 
-// A value that at least `count` entries do not exceed: the largest of the `count` smallest minima of lanes.
-template <class T>
-T upper_limit(const T* values, std::size_t width, std::size_t count) {
-    if (count > kScanLanes / 2 || width < 2 * kScanLanes) return std::numeric_limits<T>::infinity();
-    T lowest[kScanLanes], smallest[kScanLanes];
-    std::int32_t lanes[kScanLanes];
-    loops.scans<T>().lowest_of_lanes(values, width, lowest);
-    std::fill(smallest, smallest + count, std::numeric_limits<T>::infinity());
-    for (std::size_t lane = 0; lane < kScanLanes; ++lane) {
-        if (lowest[lane] < smallest[count - 1]) insert(lowest[lane], lane, count, lanes, smallest);
-    }
-    return smallest[count - 1];
-}
+// Room for the places of one row.
+using Places = std::vector<std::int32_t>;
 
 template <class T>
-void scan_row(const T* values, std::size_t width, std::size_t count, std::int32_t* columns, T* smallest) {
-    const auto first_at_most = loops.scans<T>().first_at_most;
-    T limit = upper_limit(values, width, count);
+void scan_row(const T* values, std::size_t width, std::size_t count, std::int32_t* columns, T* smallest,
+              Places& places) {
+    const Scans<T>& scans = loops.scans<T>();
+    // With many columns wanted, or few to choose from, lanes say nothing, and all are looked at.
+    const bool has_limit = count <= kScanLanes / 2 && width >= 2 * kScanLanes;
+    const T limit = has_limit ? scans.limit_of(values, width, count) : kInfinite<T>;
+    const std::size_t found = scans.places_at_most(values, width, limit, places.data());
     std::size_t taken = 0;
-    for (std::size_t column = 0; (column = first_at_most(values, column, width, limit)) < width; ++column) {
+    for (std::size_t i = 0; i < found; ++i) {
+        const auto column = static_cast<std::size_t>(places[i]);
         if (taken < count) {
             insert(values[column], column, ++taken, columns, smallest);
         } else if (values[column] < smallest[count - 1]) {
             insert(values[column], column, count, columns, smallest);
         }
-        if (taken == count) limit = smallest[count - 1];
     }
 }
 
@@ -54,8 +47,9 @@ void scan_row(const T* values, std::size_t width, std::size_t count, std::int32_
 template <class T>
 void smallest_columns(const T* values, std::size_t rows, std::size_t width, std::size_t count, std::int32_t* columns,
                       T* smallest) {
+    Places places(width);
     for (std::size_t row = 0; row < rows; ++row) {
-        scan_row(values + row * width, width, count, columns + row * count, smallest + row * count);
+        scan_row(values + row * width, width, count, columns + row * count, smallest + row * count, places);
     }
 }
 

@@ -28,8 +28,8 @@ kedge: predict of SGL(k, n_anchors={N_ANCHORS:,}, n_init=...) with as many ancho
 their nearest anchors in every set; wide rows are projected before. The classifiers are fitted on the anchors of all
 sets and their clusters, in the space that kedge compares rows in. "raw" ones get rows and anchors with all features,
 as a user would give them.
-bare product: X A' by NumPy in blocks of {BLOCK_ENTRIES * 4 >> 20} MiB, in the space that kedge compares rows in, with
-the anchors of all sets; the projection does not count.
+bare product: X A' by NumPy in blocks of {BLOCK_ENTRIES * 4 >> 20} MiB, rows as they are given and the anchors of all
+sets with all features.
 alone: median microseconds of {ROWS_ONE_BY_ONE:,} calls with one float32 row each, which needs no conversion.
 batch: median seconds of {REPEATS} calls with all rows, rounds interleaved, on all processors.
 equal labels: share of rows that get the cluster that kedge gives them. A classifier asks one anchor, kedge several.
@@ -82,7 +82,7 @@ def ways_to_label(model, X):
     if compared.shape[1] < X.shape[1]:
         raw = neighbour_classifiers(model.anchors_.astype(X.dtype), labels)
         ways |= {f"raw {name}": (rival.predict, X) for name, rival in raw.items()}
-    return ways | {PRODUCT: (product_of(model.graph_anchors_), compared)}
+    return ways | {PRODUCT: (product_of(model.anchors_.astype(X.dtype)), X)}
 
 
 def print_ways(ways, with_targets):

@@ -16,7 +16,7 @@ from benchmarks.speed.child import BLOCK_ENTRIES, PRODUCTS, WARM_UP_ROWS
 from benchmarks.speed.rivals import COARSE, METHODS, OURS, PACKAGES, YARDSTICK
 
 SETS = ("mnist", "covertype", "poker", "subspaces", "embedded")
-ROUNDS, LIMIT = 7, 100.0
+ROUNDS, LIMIT = 5, 100.0
 RECORDS = Path(__file__).parents[2] / "build" / "speed.jsonl"
 NOTES = f"""
 Every method fits the same float32 array; k is the number of classes. Every fit runs in a process of its own, one at a

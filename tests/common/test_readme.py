@@ -143,7 +143,6 @@ def test_figures_of_how_large_were_printed_by_the_benchmarks():
         "clustering/results/scaling",
         "clustering/results/scaling_defaults",
         "scale/results/out_of_core",
-        "scale/results/billion",
     )
     output = "\n".join((ROOT / f"benchmarks/{name}.txt").read_text(encoding="utf-8") for name in names)
     printed = [line.split() for line in output.splitlines()]
@@ -159,10 +158,6 @@ def test_figures_of_how_large_were_printed_by_the_benchmarks():
     for row in on_disk:
         # Words of a line: beta, passes, fit, predict, memory of the fit, peak.
         assert row in [[*words[:4], words[5]] for words in printed if len(words) > 6]
-    billion = [row for row in rows if len(row) == 2 and row[0] not in ("what", "---")]
-    assert len(billion) == 10
-    for what, size in billion:
-        assert [*what.split(), *size.split()] in printed
 
 
 def test_sentences_of_how_large_quote_the_benchmarks():

@@ -28,6 +28,8 @@ _BOUNDS_HELD, _FEWEST_ROWS = 1 << 17, 512
 _ROWS_SKETCHED = 512
 # Rows that the directions come from, and rows that show how many directions pay.
 _ROWS_FOR_DIRECTIONS, _ROWS_FOR_WIDTH = 2_000, 64
+# Up to this many features, an exact decomposition is quicker than a randomised one.
+_FEW_FEATURES = 400
 # Numbers of directions that are considered: multiples of the step up to the most, and up to half of the features.
 _STEP, _MOST_DIRECTIONS = 8, 96
 # One distance takes as long as this many of equal length in a product of matrices, which reuses what is in the cache.
@@ -135,8 +137,14 @@ class _SketchSpace:
         count = min(_MOST_DIRECTIONS, rows.shape[1] // 2, len(sample)) // _STEP * _STEP
         self.mean: Floats = sample.mean(axis=0)
         self.directions: Floats = np.empty((rows.shape[1], 0), dtype=np.float32)
-        if count:
-            self.directions = np.ascontiguousarray(randomized_svd(sample - self.mean, count, random_state=0)[2].T)
+        if not count:
+            return
+        centred = sample - self.mean
+        if rows.shape[1] <= _FEW_FEATURES:
+            leading = np.linalg.eigh(centred.T @ centred)[1][:, : -count - 1 : -1]
+        else:
+            leading = randomized_svd(centred, count, random_state=0)[2].T
+        self.directions = np.ascontiguousarray(leading)
 
     def sketch(self, rows: Floats, pool: ThreadPoolExecutor | None = None) -> _Sketched:
         """Prepare the sketches of rows, block by block."""
