@@ -135,9 +135,9 @@ class StoredGraph:
         for number, (start, stop) in enumerate(pairwise(self._starts)):
             yield slice(int(start), int(stop)), self._block(number)
 
-    def to_csr(self) -> sparse.csr_array:
-        """Return the whole graph in memory."""
-        return join_blocks(block for _, block in self.blocks())
+    def to_csr(self, pool: ThreadPoolExecutor | None = None) -> sparse.csr_array:
+        """Return the whole graph in memory, put together by the threads of the pool."""
+        return join_blocks((block for _, block in self.blocks()), pool)
 
     def _block(self, number: int) -> sparse.csr_array:
         block = self._store.read(number)
@@ -183,16 +183,20 @@ def embed_block(row_map: NDArray[Any], block: RowBlock) -> NDArray[Any]:
     return np.asarray(block.coefficients @ row_map)
 
 
-def join_blocks(parts: Iterable[sparse.csr_array]) -> sparse.csr_array:
-    """Stack blocks; SciPy's vstack makes more copies."""
+def join_blocks(parts: Iterable[sparse.csr_array], pool: ThreadPoolExecutor | None = None) -> sparse.csr_array:
+    """Stack blocks; SciPy's vstack makes more copies. Threads share the work: fresh memory takes longer than copies."""
     blocks = list(parts)
-    starts = np.cumsum([0, *(block.nnz for block in blocks)])
-    pointers = [block.indptr[1:] + start for block, start in zip(blocks, starts[:-1], strict=True)]
-    indptr = np.concatenate([starts[:1], *pointers])
-    indices = np.concatenate([block.indices for block in blocks])
-    n_rows = sum(block.shape[0] for block in blocks)
-    data = np.concatenate([block.data for block in blocks])
-    return sparse.csr_array((data, indices, indptr), shape=(n_rows, blocks[0].shape[1]))
+    rows = np.cumsum([0, *(block.shape[0] for block in blocks)])
+    ends = np.cumsum([0, *(block.nnz for block in blocks)])
+    indptr = np.zeros(rows[-1] + 1, dtype=np.int64)
+    indices, data = np.empty(ends[-1], blocks[0].indices.dtype), np.empty(ends[-1], blocks[0].dtype)
+
+    def copy(block: sparse.csr_array, row: int, first: int) -> None:
+        np.add(block.indptr[1:], first, out=indptr[row + 1 : row + 1 + block.shape[0]])
+        indices[first : first + block.nnz], data[first : first + block.nnz] = block.indices, block.data
+
+    list((map if pool is None else pool.map)(copy, blocks, rows, ends))
+    return sparse.csr_array((data, indices, indptr), shape=(rows[-1], blocks[0].shape[1]))
 
 
 class BlockEngine:
@@ -297,7 +301,7 @@ class BlockEngine:
 
     def _graph_of(self, store: RowStore, columns: sparse.csr_array | None) -> Any:
         stored = StoredGraph(store, self._starts, columns, self._source.dtype)
-        return stored if self._in_store else stored.to_csr()
+        return stored if self._in_store else stored.to_csr(self._pool)
 
     def _read(self, number: int, with_views: bool) -> RowBlock:
         rows, coefficients = self._blocks[number], self._store.read(number)
