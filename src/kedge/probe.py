@@ -194,9 +194,9 @@ class _Whole(Views):
 class _Stages(Progress):
     """When the stages of a fit began, and how long it would have waited for rows until then."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: list[HeldRows]) -> None:
         super().__init__()
-        self.held: list[HeldRows] = []
+        self.held = held
         self.marks: list[tuple[float, float]] = []
         self.begin("")
 
@@ -259,8 +259,8 @@ def _fit_sample(
 
     with warnings.catch_warnings(), one_thread_per_library():
         warnings.simplefilter("ignore")  # The fit itself will warn.
-        stages = _Stages()
-        views, stages.held = rows.sample(estimator, size)
+        views, held = rows.sample(estimator, size)
+        stages = _Stages(held)  # The fit of all rows takes no sample.
         if estimator.checkpoint is not None:
             fit_identity(estimator, views)
         source, scalings, plan = estimator._prepare(views, _standing_for(views, rows.n_rows))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -276,6 +277,13 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
         return X
     return X[rows]
+
+
+def split_rows(rows: NDArray[np.intp], starts: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield the number of every block that holds some of these ascending rows, and their places in it."""
+    for number, (first, last) in enumerate(pairwise(np.searchsorted(rows, starts))):
+        if last > first:
+            yield number, rows[first:last] - starts[number]
 
 
 def dense_rows(X: Any, rows: NDArray[np.intp]) -> NDArray[Any]:

@@ -2,7 +2,6 @@
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from operator import getitem
@@ -18,11 +17,12 @@ from scipy import sparse
 from kedge.core.block_step import PassSummary, RowBlock
 from kedge.core.exact_structure import AnchorPairs
 from kedge.core.labels import ClusterSums
+from kedge.core.rows import split_rows
 from kedge.core.scaling import ViewScaling
-from kedge.engines.local import cut_rows, embed_block, join_blocks, mapped_columns, split_rows
+from kedge.engines.local import cut_rows, embed_block, join_blocks, mapped_columns
 from kedge.engines.sums import Sums, merge_sums
 from kedge.readers.arrays import ArraySource, refuse_not_finite
-from kedge.readers.dask_arrays import DaskReader, blocks_of
+from kedge.readers.dask_arrays import DaskReader, at_home, blocks_of
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class DaskEngine:
             views, home = self._views[number] if with_views else None, self._homes[number]
             # On its own, the scheduler would also consider the worker that holds the state of the pass, and move rows
             # and coefficients there.
-            with nullcontext() if home is None else dask.annotate(workers=[home], allow_other_workers=True):
+            with at_home(home):
                 tasks.append(task(shared, chunk, views, self._coefficients[number]))
         return tasks
 

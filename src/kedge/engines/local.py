@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn import get_config
 
 from kedge.core.block_step import RowBlock
-from kedge.core.rows import RowSource
+from kedge.core.rows import RowSource, split_rows
 from kedge.engines.checkpoint import Checkpoint, CheckpointedEngine
 from kedge.engines.contract import Engine
 from kedge.engines.stores import ScratchStore
@@ -49,13 +49,6 @@ def rows_per_block(row_entries: int, bytes_per_row: int = 0) -> int:
 def cut_rows(n_rows: int, step: int) -> list[slice]:
     """Cut rows into consecutive blocks; the last may be shorter."""
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
-
-
-def split_rows(rows: NDArray[np.intp], starts: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Yield the number of every block that holds some of these ascending rows, and their places in it."""
-    for number, (first, last) in enumerate(pairwise(np.searchsorted(rows, starts))):
-        if last > first:
-            yield number, rows[first:last] - starts[number]
 
 
 class MemoryStore:

@@ -1,7 +1,9 @@
 """Rows of Dask arrays: their chunks, their gaps, and what a scaling is learnt from."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kedge.core.block_step import squared_norm
-from kedge.core.rows import Rows
+from kedge.core.rows import Rows, split_rows
 from kedge.core.scaling import ViewScaling
 from kedge.readers.stored_rows import StoredRows
 
@@ -34,10 +36,21 @@ class DaskReader(StoredRows):
         self.row_chunks = tuple(int(size) for size in self.array.chunks[0])
 
     def read(self, rows: Rows) -> Any:
-        """Compute these rows."""
+        """Compute these rows; every chunk picks its own where it is, or the scheduler would copy whole chunks."""
+        import dask
+
+        numbers = np.arange(*rows.indices(self.n_rows)) if isinstance(rows, slice) else np.asarray(rows)
+        starts = np.cumsum([0, *self.row_chunks])
+        chunks = self.array.to_delayed(optimize_graph=False).ravel()
+        parts = []
+        for number, own in split_rows(numbers, starts) if len(numbers) else [(0, numbers)]:
+            with at_home(None if self.homes is None else self.homes[number]):
+                parts.append(dask.delayed(getitem)(chunks[number], own))
         # Unoptimised graphs keep the names of tasks, which a scheduler must see with one meaning only.
-        block = self.array[rows].compute(optimize_graph=False)
-        return sparse.csr_array(block) if sparse.issparse(block) else np.ascontiguousarray(block)
+        blocks = _compute(*parts)
+        if sparse.issparse(blocks[0]):
+            return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+        return np.ascontiguousarray(np.concatenate(blocks))
 
     def zeros_like(self, width: int) -> "DaskReader":
         """Return a reader of as many rows of zeros, in the same chunks."""
@@ -144,6 +157,13 @@ def _homes(row_chunks: Sequence[int], chunk_of: dict[Any, int | None], futures: 
         if holders and chunk is not None:
             homes[chunk] = next(iter(holders))
     return homes
+
+
+def at_home(home: str | None) -> AbstractContextManager[Any]:
+    """Have the tasks that are made in this context run on a worker, if it is still there."""
+    import dask
+
+    return nullcontext() if home is None else dask.annotate(workers=[home], allow_other_workers=True)
 
 
 def has_cluster() -> bool:
