@@ -168,6 +168,26 @@ def test_homes_are_where_the_rows_are(client):
     assert homes == [workers[1]] * 4
 
 
+def test_rows_by_number_are_picked_where_their_chunks_are(client, monkeypatch):
+    computed = []
+
+    def compute(*lazy):
+        computed[:] = lazy
+        return dask.compute(*lazy, optimize_graph=False)
+
+    for rows in (cut(X), cut(X).map_blocks(sparse.csr_array)):
+        reader = DaskReader(rows)
+        dask_arrays.settle_rows([reader])
+        with monkeypatch.context() as patched:
+            patched.setattr(dask_arrays, "_compute", compute)
+            for asked in (slice(90, 210), np.array([], dtype=np.intp), np.array([3, 150, 151, 399])):
+                block = reader.read(asked)
+                np.testing.assert_array_equal(block.toarray() if sparse.issparse(block) else block, X[asked])
+        # The last rows asked for lie in the first, second and fourth chunk.
+        workers = [part.dask.layers[part.key].annotations["workers"] for part in computed]
+        assert workers == [[reader.homes[number]] for number in (0, 1, 3)]
+
+
 @pytest.mark.check
 def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(client):
     options = {"beta": 0.5, "tol": 0.0, "max_iter": 6, "random_state": 0}

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import kedge
-from kedge import MSGL, SGL
+from kedge import MSGL, SGL, probe
 from kedge.anchors import sets
 from kedge.planning import _rows_for_anchors, may_take_long, plan_fit
 
@@ -37,6 +37,22 @@ def test_an_estimate_has_all_parts_and_they_add_up():
     assert found.memory_bytes == sum(found.memory_parts.values())
     assert (found.n_rows, found.n_passes, found.disk_bytes, found.notes) == (N_ROWS, 1, 0, ())
     assert json.loads(json.dumps(found.as_dict()))["parts"] == found.parts
+
+
+def test_the_time_to_take_a_sample_is_not_counted(monkeypatch):
+    now, take = [0.0], probe.RowsInMemory.sample
+
+    def tick():
+        now[0] += 0.001
+        return now[0]
+
+    def take_slowly(*arguments):
+        now[0] += 1_000.0
+        return take(*arguments)
+
+    monkeypatch.setattr(probe, "perf_counter", tick)
+    monkeypatch.setattr(probe.RowsInMemory, "sample", take_slowly)
+    assert kedge.plan(rows(), 3, **FINE).seconds < 10
 
 
 def test_an_estimate_reads_well():
