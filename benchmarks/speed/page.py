@@ -60,7 +60,8 @@ def verdict(found, score="NMI"):
     for name, one in found.items():
         if one.ahead(score):
             rivals = _listed(one.ahead(score), "; ")
-            words.append(f"On {recorded.TITLES[name]}, these are as fast, with {score} as high: {rivals}.")
+            reached = f"these reach kedge's front, no slower and with no lower {score} than a point on it"
+            words.append(f"On {recorded.TITLES[name]}, {reached}: {rivals}.")
     return " ".join(words)
 
 

@@ -24,7 +24,7 @@ Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
 
 # Bounds held at a time by each thread: few enough to stay in the cache, for as many rows as make a product efficient.
-_BOUNDS_HELD, _FEWEST_ROWS = 1 << 17, 512
+_BOUNDS_HELD, _FEWEST_ROWS = 1 << 17, 256
 _ROWS_SKETCHED = 512
 # Rows that the directions come from, and rows that show how many directions pay.
 _ROWS_FOR_DIRECTIONS, _ROWS_FOR_WIDTH = 2_000, 64

@@ -62,8 +62,12 @@ class DaskEngine:
     def run_pass(self, solve: Callable[[RowBlock], tuple[sparse.csr_array, Sums]]) -> Sums:
         """Solve all rows; see :class:`kedge.engines.contract.Engine`."""
         solved = self._tasks(_join_solved, solve, with_views=True)
-        total = merge_sums(task[1] for task in solved)
-        *self._coefficients, total = dask.persist(*(task[0] for task in solved), total)
+        coefficients, sums = [], []
+        for task, home in zip(solved, self._homes, strict=True):
+            with at_home(home):  # Taken apart elsewhere, the coefficients would travel with the sums.
+                coefficients.append(task[0])
+                sums.append(task[1])
+        *self._coefficients, total = dask.persist(*coefficients, merge_sums(sums))
         return total.compute()  # type: ignore[no-any-return]
 
     def sum_blocks(self, function: Callable[[RowBlock], Sums], *, with_views: bool = False) -> Sums:
