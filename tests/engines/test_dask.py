@@ -188,6 +188,25 @@ def test_rows_by_number_are_picked_where_their_chunks_are(client, monkeypatch):
         assert workers == [[reader.homes[number]] for number in (0, 1, 3)]
 
 
+def test_coefficients_and_sums_are_taken_apart_at_home(client, monkeypatch):
+    persisted, persist = [], dask.persist
+
+    def note(*lazy, **options):
+        persisted.append(lazy)
+        return persist(*lazy, **options)
+
+    monkeypatch.setattr(dask, "persist", note)
+    rows = cut(X).persist()
+    SGL(10, n_anchors=50, n_init=1, random_state=0).fit(rows)
+    *coefficients, total = max(persisted, key=len)
+    homes = DaskReader(rows)
+    dask_arrays.settle_rows([homes])
+    assert [part.dask.layers[part.key].annotations["workers"] for part in coefficients] == [[h] for h in homes.homes]
+    at_home = [layer.annotations for name, layer in total.dask.layers.items() if str(name).startswith("getitem")]
+    assert len(at_home) == len(coefficients)
+    assert None not in at_home
+
+
 @pytest.mark.check
 def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(client):
     options = {"beta": 0.5, "tol": 0.0, "max_iter": 6, "random_state": 0}
